@@ -51,7 +51,7 @@ export const SourceFacts = Type.Object({
     Type.String({
       pattern: '^pub_[0-9a-f]{40}$',
       description:
-        'Its key for browsers, as it is: it stands in public pages anyway. Sources of the kind web have no other key',
+        'Its key for browsers, as it is: it is in public pages anyway. Sources of the kind web have no other key',
     }),
   ),
   secret: Type.Optional(

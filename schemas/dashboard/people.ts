@@ -107,7 +107,7 @@ export const MadeAnswer = Type.Object({
     }),
   ),
   people: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), added_at: Type.String() }), {
-    description: 'People whom they invited, or who came by a link of theirs',
+    description: 'People whom they invited, or who used a link that they made',
   }),
   /** Counts of those without a known maker: made on the command line, or by an earlier version. */
   unknown: Type.Object({

@@ -105,7 +105,7 @@ export type CreateSourceBody = Static<typeof CreateSourceBody>
 /** The blocks that people paste for a source. */
 export const SourceSetup = Type.Object({
   base: Type.String({ description: 'URL of the API in it' }),
-  browser_key: nullable(Type.String({ description: 'It stands in public pages' })),
+  browser_key: nullable(Type.String({ description: 'It is in public pages' })),
   warning: nullable(Type.String({ description: 'Why senders elsewhere cannot reach that URL, and what to do' })),
   note: nullable(Type.String({ description: 'Which key is not shown, and what to do about it' })),
   blocks: Type.Array(

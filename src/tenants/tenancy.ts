@@ -57,7 +57,7 @@ export interface CallerSource extends SourceFacts {
   /** See `sourceIdOf`. */
   readonly id: string
   /**
-   * Whether the request has a browser key, which stands in public pages: the address is that of the connection, the time that of
+   * Whether the request has a browser key, which is in public pages: the address is that of the connection, the time that of
    * receipt, and its statements about people and accounts prove nothing.
    */
   readonly isBrowser: boolean

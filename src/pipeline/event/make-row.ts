@@ -10,7 +10,7 @@ import type { EventContext, ReadEvent } from './read-event.ts'
 import { flatText, tsv, tsvTime } from './row.ts'
 
 /*
- * Makes the row of an event, wherever it comes from. A row has three parts: the raw row, which holds the event as sent; the suffix,
+ * Makes the row of an event from any source. A row has three parts: the raw row, which holds the event as sent; the suffix,
  * which holds the enrichment; and the tail, which says how the event came. `judgedRow` makes a whole row. `rawRow` makes the first
  * part alone, and `completeRows` adds the others later, to all raw rows of a block. Both ways give the same bytes.
  *

@@ -209,7 +209,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 /**
  * Runs a block through stages. If a stage throws for the whole block, it runs again for each event alone, so that only the events
- * at fault become dead letters. An event that an earlier delivery claimed is kept, whatever the stages decide now; see `SeenStore`.
+ * at fault become dead letters. An event that an earlier delivery claimed is kept, even if the stages decide otherwise now; see `SeenStore`.
  * @throws UnavailableError when a store that a stage needs is down; SettledElsewhereError
  */
 export async function runStages(

@@ -63,7 +63,7 @@ export interface ShareLease extends Lease {
   readonly of: number
   /** @param finish called for each intent that was left open under another number of shares; we hold its share meanwhile */
   acquire(signal: AbortSignal, finish?: Finish): Promise<boolean>
-  /** Milliseconds for which the share is ours even if this process stands still; below 0 when the lease ran out. */
+  /** Milliseconds for which the share is ours even if this process hangs; below 0 when the lease ran out. */
   leftMs(): number
   /** Renews the lease now, unless that was done a moment ago. Rejects when Redis does not answer. */
   renew(): Promise<void>

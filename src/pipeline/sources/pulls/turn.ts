@@ -54,7 +54,7 @@ export interface TurnLimits {
   readonly jobBytesMax: number
   readonly jobLinesMax: number
   readonly jobItemsMax: number
-  /** How long to wait until a job may begin, milliseconds. Then the turn ends, so that other sources have theirs. */
+  /** How long to wait until a job may begin, milliseconds. Then the turn ends, so that other sources have their turns. */
   readonly roomWaitMs: number
   /** The same in the middle of a large item, which has to be fetched again if the turn ends. */
   readonly partRoomWaitMs: number
@@ -254,7 +254,7 @@ export class PullTurn {
     return undefined
   }
 
-  /** Whether an error ends the turn, whatever the item. */
+  /** Whether an error ends the turn for any item. */
   #isFinal(error: unknown): boolean {
     return error instanceof PullDeniedError || isOver(error) || this.#options.signal.aborted
   }

@@ -94,7 +94,7 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
             />
           </>
         ) : (
-          <Text tone="soft">A link of theirs that was not opened yet stops working. Their sessions stay.</Text>
+          <Text tone="soft">An unopened link of this person stops working. Their sessions stay.</Text>
         )}
         <TextInput
           label={`Days until it expires, 1 to ${LINK_DAYS_MAX}`}
