@@ -187,7 +187,7 @@ function proxy(source: JudgedSource, { recent, filteredClasses }: SourceCounts):
     const where = INFRASTRUCTURE[name as Classification]
     if (where === undefined || all < EVENTS_MIN || events < PROXY_MIN_SHARE * all) continue
     const text = `${share(events, all)} since yesterday came from addresses of ${where}, and were filtered as noise.`
-    return { kind: 'proxy', text, ...ofProxy(source) }
+    return { kind: 'proxy', text, ...proxyRemedy(source) }
   }
   return undefined
 }
@@ -197,12 +197,12 @@ function oneAddress(source: JudgedSource, { recent, onlyIp }: SourceCounts): Fin
   return {
     kind: 'one_address',
     text: `All ${count(recent.stored)} events stored since yesterday have one address, ${onlyIp}.`,
-    ...ofProxy(source),
+    ...proxyRemedy(source),
   }
 }
 
 /** The most likely machine in between, and the remedy. */
-function ofProxy({ group, address, addressLine }: JudgedSource): Pick<Finding, 'mend' | 'code'> {
+function proxyRemedy({ group, address, addressLine }: JudgedSource): Pick<Finding, 'mend' | 'code'> {
   if (group === 'website' || address === 'connection') {
     return { mend: 'That is most likely your proxy or load balancer: name its network in TRUSTED_PROXIES.' }
   }

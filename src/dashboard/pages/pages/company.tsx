@@ -315,7 +315,7 @@ function Ranking({ title, rows, all, none, note, nameOf = (value) => value, href
 
 function Sources(answer: CompanyAnswer) {
   const { addresses, located_events: located, all_events: all } = answer
-  const note = addresses === 'full' ? ofAddresses(located, all) : 'Addresses of these events are not kept.'
+  const note = addresses === 'full' ? addressNote(located, all) : 'Addresses of these events are not kept.'
   const none = 'Not known.'
   return (
     <Disclosure summary="Where events come from: networks, cities, kinds of events and platforms, as shares of events">
@@ -335,7 +335,7 @@ function named({ value, events }: CompanySource): CompanySource {
   return { value: /^[A-Z]{2}$/.test(value) ? `somewhere in ${country(value)}` : value, events }
 }
 
-function ofAddresses(located: number, all: number): string | undefined {
+function addressNote(located: number, all: number): string | undefined {
   if (located >= all) return undefined
   return `Of the addresses with the most events: ${percent(located / Math.max(1, all))} of all events.`
 }

@@ -67,13 +67,13 @@ interface File {
 }
 
 const FILES: Readonly<Record<string, File>> = {
-  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => ofPackage('swagger-ui.css') },
-  'swagger-ui-bundle.js': { type: SCRIPT, read: () => ofPackage('swagger-ui-bundle.js') },
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readPackageFile('swagger-ui.css') },
+  'swagger-ui-bundle.js': { type: SCRIPT, read: () => readPackageFile('swagger-ui-bundle.js') },
   'page.css': { type: 'text/css; charset=utf-8', read: async () => Buffer.from(STYLE) },
   'start.js': { type: SCRIPT, read: async () => Buffer.from(START) },
 }
 
-function ofPackage(name: string): Promise<Buffer> {
+function readPackageFile(name: string): Promise<Buffer> {
   return readFile(join(dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`)), name))
 }
 
