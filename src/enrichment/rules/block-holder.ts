@@ -119,7 +119,7 @@ function isOrganisation(name: string): boolean {
 
 /**
  * Whether a name without a word of weight could be a smaller provider's: "Lovitel", "Example Communication Ltd". A name with
- * such a word stays, because the classifier then calls it a provider.
+ * a word of weight stays, because the classifier then calls it a provider.
  */
 function isCarrierName(name: string): boolean {
   const finding = readNameWords(name, 'as')

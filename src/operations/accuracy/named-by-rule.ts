@@ -5,7 +5,7 @@ import { parseAddress } from '../../pipeline/event/address.ts'
 import type { TruthGroup } from './truth.ts'
 
 /**
- * Tells whether a rule `is` may have named the company of events: then they say nothing about the data. `ipid learn` makes such rules
+ * Tells whether a rule `is` may have named the company of events: then they say nothing about the data. `ipid learn` makes these rules
  * of known domains, so their events would always be right.
  * @param rules of the tenant; undefined for none
  */

@@ -124,7 +124,7 @@ export function rowTail(
 }
 
 /**
- * Adds suffix and tail to the raw rows of a block. Only batch jobs have such rows, and no browser key makes jobs.
+ * Adds suffix and tail to the raw rows of a block. Only batch jobs have raw rows, and no browser key makes jobs.
  * @param judge called for each of them, in order
  */
 export function completeRows(block: Block, judge: (address: Address) => Enrichment): Block {

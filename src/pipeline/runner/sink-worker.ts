@@ -178,7 +178,7 @@ export class SinkWorker implements Service {
     log.warn({ token: intent.token, rows: countRows(runs), inserted }, 'finishing the insert of an earlier run')
     if (intent.refused !== undefined) return await this.#acknowledge(runs, refusedOf(intent, runs))
     if (!inserted) return await this.#insert(runs, intent, repeatInsert)
-    // A Redis Cluster may lose deliveries in a failover. Such entries look acknowledged, although they were never inserted.
+    // A Redis Cluster may lose deliveries in a failover. Their entries look acknowledged, although they were never inserted.
     if (inserter.receivedAt === undefined || runs.length === 0) await this.#acknowledge(runs, [])
     else await this.#insert(runs, { ...intent, mayBeStored: true }, repeatInsert)
   }

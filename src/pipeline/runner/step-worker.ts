@@ -46,7 +46,7 @@ export class StepWorker implements Service {
   readonly name: string
   readonly #options: StepWorkerOptions
   readonly #loops: readonly Loop[]
-  /** The work on batch entries that continues during the next read, and the number of such reads in a row. */
+  /** The work on batch entries that continues during the next read, and the number of these reads in a row. */
   readonly #finishing = new Map<GroupReader, { readonly end: Promise<unknown>; readonly reads: number }>()
   /** Entries that this process could not finish because a store was down. */
   readonly #unavailable = new Set<string>()

@@ -308,7 +308,7 @@ interface RunIds {
 }
 
 /**
- * Notices that a Redis server restarted, or that its replica took over. Such a server may have lost the end of its append-only
+ * Notices that a Redis server restarted, or that its replica took over. It may have lost the end of its append-only
  * file, or data that was not replicated yet. Entries are then delivered again as if for the first time, and steps write their output
  * again under other ids, although the rows of these events may be stored already. All of them were received before the restart.
  *

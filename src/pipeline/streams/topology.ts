@@ -36,7 +36,7 @@ export async function partitionsSince(client: RedisClient): Promise<number> {
 
 /**
  * Creates the consumer groups that the pipeline declares, in all partitions. Removes groups and streams that it no longer declares.
- * @throws StartupError when such a group still has entries, which would never be processed
+ * @throws StartupError when one of these groups still has entries, which would never be processed
  */
 export async function createGroups(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
   await dropStreams(client, pipeline, partitions)

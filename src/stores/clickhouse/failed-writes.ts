@@ -3,7 +3,7 @@ import { UnavailableError } from '../../run/errors.ts'
 
 /*
  * The embedded ClickHouse (26.7) continues after a failed write to its disk: it acknowledges inserts, and merges replace their source parts,
- * with truncated or empty files. At its next start it sets such a part aside and loads its source parts. So an insert counts only
+ * with truncated or empty files. At its next start it sets a damaged part aside and loads its source parts. So an insert counts only
  * when no write has failed until then, and the process that started the server ends it after a failed write
  * (`embedded/clickhouse/server-watch.ts`). The sink repeats the insert under its token.
  */

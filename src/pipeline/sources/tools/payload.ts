@@ -75,7 +75,7 @@ const ENCODED_CHARS_MAX = 12
 /** The first position from `at` that is not inside of an encoded character. */
 function cutBetweenCharacters(text: string, at: number): number {
   for (let end = at; end < text.length; end++) {
-    // A longer run of such bytes is not UTF-8.
+    // A longer run of these bytes is not UTF-8.
     const isInside = end < at + ENCODED_CHARS_MAX && /[89ab]/i.test(text[end + 1] ?? '')
     if (text[end] === '%' ? !isInside : text[end - 1] !== '%' && text[end - 2] !== '%') return end
   }
