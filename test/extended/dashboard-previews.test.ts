@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { CSV, APPLE_PREVIEW, startUploads } from '../support/dashboard-uploads.ts'
+import { APPLE_PREVIEW, CSV, startUploads } from '../support/dashboard-uploads.ts'
 
 test('a preview shows the outcome of each row, and detects address and time columns by content', async (t) => {
   const { preview } = await startUploads(t)

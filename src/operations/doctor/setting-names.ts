@@ -25,7 +25,9 @@ const FOREIGN_VARIABLES: ReadonlySet<string> = new Set([
 export function misspelt(env: Environment, settings: readonly string[]): Finding[] {
   const { problem, risk } = findingsOf('setting-names')
   const known = new Set(settings)
-  const names = Object.keys(env).filter((name) => (env[name] ?? '') !== '' && !known.has(name) && !FOREIGN_VARIABLES.has(name))
+  const names = Object.keys(env).filter(
+    (name) => (env[name] ?? '') !== '' && !known.has(name) && !FOREIGN_VARIABLES.has(name),
+  )
   return names.sort().flatMap((name) => {
     const meant = settings.find((setting) => isSlipOf(name, setting))
     if (meant !== undefined) {

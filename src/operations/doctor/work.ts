@@ -25,7 +25,9 @@ export async function checkWork(client: RedisClient, subject: Subject, clickhous
   const { verdict } = await collectStatus(sources, stallLimits(config, pipeline))
   // A process that stops in order removes its report.
   const isStopped = running === undefined && (await client.hlen(keys.reports())) === 0
-  const facts = verdict.facts.filter(({ name }) => !REPORTED_ELSEWHERE.has(name) && !(isStopped && EXPECTED_WHEN_STOPPED.has(name)))
+  const facts = verdict.facts.filter(
+    ({ name }) => !REPORTED_ELSEWHERE.has(name) && !(isStopped && EXPECTED_WHEN_STOPPED.has(name)),
+  )
   if (facts.length > 0) return facts.map(findingOf)
   const { fine } = findingsOf('work')
   return [fine(verdict.level === 'ok' ? verdict.text : 'events are taken and make progress')]

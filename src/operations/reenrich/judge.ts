@@ -109,10 +109,7 @@ export function judgeByRules(
 }
 
 /** Whether a rule is about the events of a group, by their stored values, or hides them. */
-export function isInScope(
-  { values, ip, hiding }: Pick<Group, 'ip' | 'values' | 'hiding'>,
-  scope: RuleScope,
-): boolean {
+export function isInScope({ values, ip, hiding }: Pick<Group, 'ip' | 'values' | 'hiding'>, scope: RuleScope): boolean {
   return scope.has(hiding?.rule) || scope.matches(parseAddress(ip), storedOf(values))
 }
 

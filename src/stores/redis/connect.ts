@@ -117,7 +117,9 @@ function countMoves(cluster: Cluster): void {
  */
 export function assertSameConnection(client: RedisClient, losses: number): void {
   if (lossesOf(client) === losses) return
-  throw new UnavailableError('the connection to Redis was lost after the read: the next master may lack the data that was read')
+  throw new UnavailableError(
+    'the connection to Redis was lost after the read: the next master may lack the data that was read',
+  )
 }
 
 function connectOne(url: string, options: RedisOptions): Redis {

@@ -227,7 +227,10 @@ export function sourceCommand(context: CliContext): Command {
     })
 
   subcommand('run <source>', 'fetch a source now, where the role batch runs; its schedule stays')
-    .option('--from <day>', 'also fetch the past since this UTC day, YYYY-MM-DD; data that was fetched before is left out')
+    .option(
+      '--from <day>',
+      'also fetch the past since this UTC day, YYYY-MM-DD; data that was fetched before is left out',
+    )
     .action(async (id: string, { from, json }: SourceOptions, command: Command) => {
       const { askRun, readPastDay } = await import('../../pipeline/sources/pulls/commands/ask.ts')
       const day = from === undefined ? undefined : readPastDay(from)

@@ -60,7 +60,8 @@ export function MergeDialog({ tenant, companies, correction, changed, onClose }:
       const moved = companies.filter(({ company_id }) => company_id !== into?.company_id)
       const words =
         moved.length === 1 ? `${moved[0]!.name} was` : `${counted(moved.length, 'company', 'companies')} were`
-      const done = into === undefined ? `${only!.name} is a separate company again.` : `${words} merged into ${into.name}.`
+      const done =
+        into === undefined ? `${only!.name} is a separate company again.` : `${words} merged into ${into.name}.`
       const body = { companies: moved.map(({ company_id }) => company_id), merged_into: into?.company_id ?? '' }
       await correct(tenant, body, done, changed)
       onClose()

@@ -356,8 +356,8 @@ function Reason({ ip, events, is_same, values, rule, answered, asked }: CompanyR
   return (
     <>
       <Text isMeasured>
-        What today’s data says about <code>{ip}</code>, its most frequent address ({counted(events, 'event')}). Classified
-        by <code>{rule}</code>; {number(answered.length)} of {counted(asked.length, 'data set')} know it.
+        What today’s data says about <code>{ip}</code>, its most frequent address ({counted(events, 'event')}).
+        Classified by <code>{rule}</code>; {number(answered.length)} of {counted(asked.length, 'data set')} know it.
       </Text>
       {!is_same && (
         <Notice tone="warn">

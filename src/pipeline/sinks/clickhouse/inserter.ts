@@ -6,8 +6,8 @@ import { DATABASE } from '../../../stores/clickhouse/client.ts'
 import {
   ALL_REPLICAS_MUST_ANSWER,
   BY_MAJORITY,
-  type Shards,
   REPLICAS_MAY_BE_DOWN,
+  type Shards,
   shardsOf,
 } from '../../../stores/clickhouse/cluster.ts'
 import { everyReplica, localOf } from '../../../stores/clickhouse/cluster-form.ts'

@@ -124,8 +124,8 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
             )}
             {on === 'company.corrected' && (
               <Text tone="soft">
-                It reports when an earlier message turns out wrong: the company was renamed, merged or
-                hidden, or its visits belong to another one.
+                It reports when an earlier message turns out wrong: the company was renamed, merged or hidden, or its
+                visits belong to another one.
               </Text>
             )}
             <SegmentChoice

@@ -42,9 +42,8 @@ export function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps
         were not opened, stop working.
       </Text>
       <Text tone="soft">
-        Name and e-mail address are deleted here. Their changes keep their name. The next step lists the keys,
-        sources, alerts and people that they added, which keep working until you end them. They may also have seen other
-        keys.
+        Name and e-mail address are deleted here. Their changes keep their name. The next step lists the keys, sources,
+        alerts and people that they added, which keep working until you end them. They may also have seen other keys.
       </Text>
       <FieldError error={error} />
     </Dialog>
