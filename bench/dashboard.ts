@@ -95,15 +95,15 @@ async function main(url: string): Promise<void> {
 }
 
 interface Question {
-  /** What the page asks before it shows anything. */
+  /** The queries before the page shows anything. */
   readonly call: () => Promise<unknown>
-  /** What an analyst would ask. */
+  /** An analyst's query for the same. */
   readonly plain: string
 }
 
 const COMPANY_COLUMNS =
   'company_id, business_name, domain, industry, country_code, events, first_seen, last_seen, quality'
-const OF_ACME = "tenant_id = 'acme'"
+const IS_ACME = "tenant_id = 'acme'"
 const SINCE = (days: number) => `toDate32(timestamp) > today() - ${days}`
 const KNOWN = "company_id != ''"
 
@@ -117,10 +117,10 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
   const accuracy = new ClickHouseAccuracy(reader, clock, () => NO_LOOKUP, { listSources: async () => [] })
   const day = (daysAgo: number) => new Date(END_MS - daysAgo * DAY_MS).toISOString().slice(0, 10)
   const week = { from: day(6), to: day(0) }
-  const list = (columns: string, rest: string) => `SELECT ${columns} FROM companies WHERE ${OF_ACME} ${rest} LIMIT 50`
+  const list = (columns: string, rest: string) => `SELECT ${columns} FROM companies WHERE ${IS_ACME} ${rest} LIMIT 50`
   const ofCompany = (company: string) => ({
     call: () => companies.company('acme', company, 90),
-    plain: `SELECT day, sum(events), sum(visits) FROM daily_visits WHERE ${OF_ACME} AND account_id = '${company}' GROUP BY day`,
+    plain: `SELECT day, sum(events), sum(visits) FROM daily_visits WHERE ${IS_ACME} AND account_id = '${company}' GROUP BY day`,
   })
   return {
     Home: {
@@ -132,7 +132,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
           overview.tracked('acme', day(0).slice(0, 7), 1_000_000),
         ]),
       plain: `SELECT account_id, sumIf(visits, day > today() - 7) AS now, sum(visits) AS all FROM daily_visits
-        WHERE ${OF_ACME} AND day > today() - 35 GROUP BY account_id ORDER BY now DESC LIMIT 50`,
+        WHERE ${IS_ACME} AND day > today() - 35 GROUP BY account_id ORDER BY now DESC LIMIT 50`,
     },
     Companies: {
       call: () => companies.page('acme', {}),
@@ -152,12 +152,12 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
     'Companies, page~/pricing,page_visits>=2': {
       call: () => companies.page('acme', { page_contains: ['/pricing'], page_visits_min: 2 }),
       plain: `SELECT company_id, uniqExact(ip, toDate32(timestamp)) AS visits FROM events
-        WHERE ${OF_ACME} AND ${KNOWN} AND ${SINCE(30)} AND url ILIKE '%/pricing%' GROUP BY company_id HAVING visits >= 2 ORDER BY visits DESC LIMIT 50`,
+        WHERE ${IS_ACME} AND ${KNOWN} AND ${SINCE(30)} AND url ILIKE '%/pricing%' GROUP BY company_id HAVING visits >= 2 ORDER BY visits DESC LIMIT 50`,
     },
     'Companies, campaign=spring-2': {
       call: () => companies.page('acme', { campaign: ['spring-2'] }),
       plain: `SELECT company_id, count() AS n FROM events
-        WHERE ${OF_ACME} AND ${KNOWN} AND ${SINCE(30)} AND utm_campaign = 'spring-2' GROUP BY company_id ORDER BY n DESC LIMIT 50`,
+        WHERE ${IS_ACME} AND ${KNOWN} AND ${SINCE(30)} AND utm_campaign = 'spring-2' GROUP BY company_id ORDER BY n DESC LIMIT 50`,
     },
     'Companies, tag=customer': {
       call: () => companies.page('acme', { tag: ['customer'] }),
@@ -180,17 +180,17 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
           Array.from({ length: 7 }, (_, i) => day(6 - i)),
         ),
       plain: `SELECT domain(url) AS host, path(url) AS page, uniqExact(company_id) AS companies, uniqExact(ip, toDate32(timestamp)) AS visits, count() AS n
-        FROM events WHERE ${OF_ACME} AND ${KNOWN} AND ${SINCE(7)} AND url != '' GROUP BY host, page ORDER BY companies DESC LIMIT 50`,
+        FROM events WHERE ${IS_ACME} AND ${KNOWN} AND ${SINCE(7)} AND url != '' GROUP BY host, page ORDER BY companies DESC LIMIT 50`,
     },
     Sources: {
       call: () => sources.counts('acme'),
       plain: `SELECT source_id, toStartOfHour(received_at) AS hour, count(), max(received_at) FROM events
-        WHERE ${OF_ACME} AND received_at > today() - 14 GROUP BY source_id, hour`,
+        WHERE ${IS_ACME} AND received_at > today() - 14 GROUP BY source_id, hour`,
     },
     Accuracy: {
       call: () => accuracy.quality(ACME, 30),
       plain: `SELECT known_domain, domain, classification, count() FROM events
-        WHERE ${OF_ACME} AND ${SINCE(30)} AND known_domain != '' GROUP BY ALL`,
+        WHERE ${IS_ACME} AND ${SINCE(30)} AND known_domain != '' GROUP BY ALL`,
     },
     'Received, 30 days': {
       call: () =>
@@ -198,12 +198,12 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
           overview.eventDays('acme', { from: day(29), to: day(0) }),
           overview.outcomes('acme', { from: day(29), to: day(0) }),
         ]),
-      plain: `SELECT toDate32(timestamp) AS day, count(), uniqExact(company_id) FROM events WHERE ${OF_ACME} AND ${SINCE(30)} GROUP BY day`,
+      plain: `SELECT toDate32(timestamp) AS day, count(), uniqExact(company_id) FROM events WHERE ${IS_ACME} AND ${SINCE(30)} GROUP BY day`,
     },
   }
 }
 
-/** Addresses are looked up in data that a bench has none of. */
+/** Addresses are looked up in data that a bench does not have. */
 const NO_LOOKUP: Lookup = {
   ...{ address: '', data: {}, provenance: {}, classification: undefined, noise: true, rule: '' },
   ...{ quality: 0, companyId: '', answered: [], partial: [] },
@@ -241,7 +241,7 @@ async function buildDays(url: string): Promise<void> {
     print('days built', `${newest.length} in ${Math.round((performance.now() - startedMs) / 1_000)} s`)
 }
 
-/** Inserts sign-ups, and what people corrected. */
+/** Inserts sign-ups and corrections. */
 async function fillCorrected(run: (query: string) => Promise<unknown>, at: string): Promise<void> {
   const signUps = `${events(at)}, domain AS known_domain FROM numbers(${EVENTS}) WHERE number % ${EVENTS / 20_000} = 0`
   await run(`${INTO.replace('quality)', 'quality, known_domain)')} ${signUps}`)

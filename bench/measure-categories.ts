@@ -1,5 +1,5 @@
 /**
- * Measures which words of a name say what an organisation does, and writes those that are right to
+ * Measures which words of a name tell an organisation's trade, and writes the precise ones to
  * `src/enrichment/rules/data/categories.txt`:
  *
  *     node --import tsx bench/measure-categories.ts

@@ -9,7 +9,7 @@ import { type Instance, startInstance } from './support/instance.ts'
 import { percentile, sendLoad } from './support/load.ts'
 
 /**
- * What it costs to wait for a replica: an instance for each of the ways of `src/stores/redis/durability/README.md`, each over a master and a
+ * The cost of waiting for a replica: an instance for each of the ways of `src/stores/redis/durability/README.md`, each over a master and a
  * replica of its own on this machine, loaded in turn. Prints medians of events answered in a second and of the p50 and p99 of answers,
  * and the ratio to the first way. Replicas elsewhere add their round trip.
  */

@@ -2,11 +2,11 @@ import { type Static, Type } from 'typebox'
 import { AFTER_DAYS_MAX, AFTER_DAYS_MIN, AFTER_DAYS_USUAL, LABEL_CHARS_MAX } from './dashboard/limits.ts'
 import { Maker } from './maker.ts'
 
-/** When an alert fires. */
+/** The occasion of an alert. */
 export const ALERT_TYPES = ['company.first_seen', 'company.returned', 'segment.entered', 'company.corrected'] as const
 export type AlertType = (typeof ALERT_TYPES)[number]
 
-/** Where an alert sends its messages. */
+/** The destination of an alert's messages. */
 export const ALERT_KINDS = ['webhook', 'slack', 'email'] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
 

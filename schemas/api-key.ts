@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { Maker } from './maker.ts'
 
-/** Where a source takes the addresses of its events from; see `SourceFacts`. */
+/** The place of the addresses in a source's events; see `SourceFacts`. */
 export const SOURCE_ADDRESSES = ['auto', 'payload', 'connection'] as const
 
-/** Which keys a source has; see `src/pipeline/sources/README.md`, Keys. */
+/** The keys of a source; see `src/pipeline/sources/README.md`, Keys. */
 export type SourceKeySorts = 'server' | 'browser' | 'both'
 
 /** How ipid fetches a source. */
@@ -20,7 +20,7 @@ const PullFacts = Type.Object({
   paused: Type.Optional(Type.Boolean()),
 })
 
-/** What makes a key a source key: it sends events of one kind, and opens nothing else. */
+/** The properties of a source key: it sends events of one kind, and opens nothing else. */
 export const SourceFacts = Type.Object({
   kind: Type.String({ pattern: '^[a-z0-9-]{1,40}$', description: 'The source of the pipeline that its events go to' }),
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'For people' })),
@@ -51,7 +51,7 @@ export const SourceFacts = Type.Object({
     Type.String({
       pattern: '^pub_[0-9a-f]{40}$',
       description:
-        'Its key for browsers, as it is: it stands in public pages anyway. Sources of the kind web have no other key',
+        'Its key for browsers, as it is: it is in public pages anyway. Sources of the kind web have no other key',
     }),
   ),
   secret: Type.Optional(

@@ -46,7 +46,7 @@ export type BackupTable = Static<typeof BackupTable>
 
 const Text = (description: string) => Type.String({ maxLength: 100, description })
 
-/** What the rows and records of a backup add up to. `ipid restore --check` compares it with a restored instance. */
+/** Totals of the rows and records of a backup. `ipid restore --check` compares them with a restored instance. */
 export const BackupFigures = Type.Object({
   events: Type.Object({
     rows: Count,
@@ -142,7 +142,7 @@ export type TenantCopy = Static<typeof TenantCopy>
 
 const Problem = Type.Object({ message: Type.String({ maxLength: 10_000 }), atMs: Type.Number() })
 
-/** How far a source is that ipid pulls: a line of the file `pulls`. It has no secrets. */
+/** The progress of a source that ipid pulls: a line of the file `pulls`. It has no secrets. */
 export const PullCopy = Type.Object({
   id: Type.String({ pattern: '^src_[0-9a-f]{7}$' }),
   state: Type.Object(

@@ -9,7 +9,7 @@ export const COMPANY_LIMITS = {
   valuesMax: 100,
   /** Days that a filter looks back. */
   daysMax: 3_660,
-  /** Days that filters by events, such as by page, look back without days of their own. */
+  /** Days that filters by events look back without days of their own, for example filters by page. */
   eventDays: 30,
   /** Days of one company that a page shows. */
   companyDays: 90,
@@ -76,7 +76,7 @@ const lists = {
 }
 
 /**
- * Which companies of a tenant. All conditions must hold. Conditions on events (`page`, `page_contains`, `source`, `campaign`) and counts look at the days
+ * Selects companies of a tenant. All conditions must hold. Conditions on events (`page`, `page_contains`, `source`, `campaign`) and counts look at the days
  * of the filter; conditions on events look at the last 30 days when it has none.
  */
 export const FILTER_PROPERTIES = {
@@ -181,7 +181,7 @@ export const CompanyRow = Type.Object({
   quality: Type.Integer(),
   /** As people gave them, sorted. */
   tags: Type.Array(Type.String()),
-  /** Who looks after it. */
+  /** The person who looks after it. */
   owner: Type.String(),
   /** Whether people hid it: only a filter or its own page shows it. */
   hidden: Type.Boolean(),
@@ -196,7 +196,7 @@ const details = {
   heat: Type.Integer(),
 }
 
-/** What a heat is made of (src/companies/README.md, Heat). */
+/** The parts of a heat (src/companies/README.md, Heat). */
 export const CompanyHeat = Type.Object({
   /** 0 to 100: the sum of the four parts. */
   heat: Type.Integer(),
@@ -206,7 +206,7 @@ export const CompanyHeat = Type.Object({
   intent: Type.Integer(),
   /** UTC days since the last day with an event, of the last 30; 0: today. */
   days_ago: Type.Integer(),
-  /** Of the last 30 UTC days. */
+  /** Days with events, of the last 30 UTC days. */
   active_days: Type.Integer(),
   events_per_day: Type.Number(),
   /** Days with an intent page. */

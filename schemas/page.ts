@@ -5,5 +5,5 @@
 export const IDS_IN_PATHS =
   '\\b(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16,}|[0-7][0-9A-HJKMNP-TV-Z]{25}|[a-z]{2,8}_[0-9A-Za-z]{14,}|[0-9]{7,})\\b'
 
-/** What a page has in place of an id. */
+/** The text in a page in place of an id. */
 export const ANY_ID = '*'

@@ -36,7 +36,7 @@ export const ENRICHMENT_COLUMNS = [
  */
 export const ORIGIN_COLUMNS = ['job_id', 'request_id', 'source_id', 'known_domain', 'browser_key'] as const
 
-/** Values of the column `browser_key`. What an event with a browser key says of its visitor proves nothing, so it has no `known_domain`. */
+/** Values of the column `browser_key`. An event with a browser key proves nothing about its visitor, so it has no `known_domain`. */
 export const BROWSER_KEY = { no: 0, yes: 1, withWorkMail: 2 } as const
 
 /**

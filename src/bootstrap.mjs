@@ -6,7 +6,7 @@
 import { unmetRequirement } from './bootstrap/requirements.mjs'
 
 /** Commands of the program; the others are a developer's. */
-const OF_PROGRAM = ['start', 'doctor']
+const PROGRAM_COMMANDS = ['start', 'doctor']
 
 const [command, ...args] = process.argv.slice(2)
 const unmet = unmetRequirement()
@@ -19,9 +19,9 @@ if (unmet !== undefined) {
 } else {
   try {
     const { ensurePackages } = await import('./bootstrap/packages.mjs')
-    await ensurePackages({ withDev: !OF_PROGRAM.includes(command) })
+    await ensurePackages({ withDev: !PROGRAM_COMMANDS.includes(command) })
     const { built, importBuilt } = await import('./bootstrap/build.mjs')
-    if (OF_PROGRAM.includes(command)) {
+    if (PROGRAM_COMMANDS.includes(command)) {
       const { main } = await importBuilt('program', 'main.ts')
       await main([command, ...args])
     } else {

@@ -6,7 +6,7 @@ import type { Organisation } from './organisations.ts'
 
 /** A word is kept from this precision on. */
 export const PRECISION_MIN = 0.93
-/** From so many organisations on, a word is judged by its own figures. */
+/** A word with this many organisations is judged by its own figures. */
 export const SUPPORT_MIN = 5
 /**
  * Rarer words are judged by the rare words of their section together, whose precision must be above this with a

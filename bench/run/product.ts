@@ -9,7 +9,7 @@ import type { Figures } from './scenario.ts'
 export interface Product extends Instance {
   accounting(): Accounting
   redis(): Promise<RedisState>
-  /** Waits until its processes are idle, such as after a start or a load. */
+  /** Waits until its processes are idle, for example after a start or a load. */
   idle(): Promise<void>
   /** Number of events in the table. ClickHouse knows it without reading them. */
   stored(): Promise<number>

@@ -12,7 +12,7 @@ export const BulkRequest = Type.Object({
 })
 export type BulkRequest = Static<typeof BulkRequest>
 
-/** How a bulk lookup is answered. */
+/** The way a bulk lookup is answered. */
 export const BulkMode = Type.Enum(['sync', 'async'])
 export type BulkMode = Static<typeof BulkMode>
 

@@ -9,9 +9,9 @@ const Share = {
   other: Type.Integer(),
   /** Attributed to no company. */
   none: Type.Integer(),
-  /** Addresses with attributed events, or what is stored of them. */
+  /** Addresses with attributed events, or their stored part. */
   cases: Type.Integer(),
-  /** Right ones of `cases`; one where people of several companies were met counts in parts. */
+  /** Right ones of `cases`. A case with people of several companies counts in parts. */
   right_cases: Type.Number(),
   other_cases: Type.Number(),
   /** Addresses with no attributed event. */

@@ -54,7 +54,7 @@ const InSessions = Type.Object({ value: Type.String(), sessions: Type.Integer() 
 export type InSessions = Static<typeof InSessions>
 
 /**
- * What a company did on its last days, by sessions: events with the same session_id, or else of the same visitor with less than
+ * The activity of a company on its last days, by sessions: events with the same session_id, or else of the same visitor with less than
  * `ACTIVITY_LIMITS.sessionGapMs` between them. A visitor is the person, or else the address, or else the account. A session counts once for each
  * of its pages, people and accounts, and for its first referrer and its first campaign.
  */

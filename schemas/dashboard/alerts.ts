@@ -6,7 +6,7 @@ const Count = Type.Union([Type.Integer(), Type.Null()])
 const AlertId = Type.String({ minLength: 1, maxLength: 64 })
 const MessageId = Type.String({ minLength: 1, maxLength: 64 })
 
-/** What came of sending a message. */
+/** The result of sending a message. */
 export const DeliveryAttempt = Type.Object({
   /** ISO 8601, UTC. */
   at: Type.String(),
@@ -31,7 +31,7 @@ export const ListedAlert = Type.Object({
   alert_id: Type.String(),
   name: Type.String(),
   on: Type.Enum([...ALERT_TYPES]),
-  /** Of `company.returned`. */
+  /** Only for `company.returned`. */
   after_days: Count,
   /** Null: every company. Without a name, the segment is gone. */
   segment: Type.Union([Type.Object({ segment_id: Type.String(), name: Text }), Type.Null()]),
@@ -131,7 +131,7 @@ export const MessagesQuery = Type.Object(
 export const ListedMessage = Type.Object({
   message_id: Type.String(),
   alert_id: Type.String(),
-  /** Of the alert when the message was made. */
+  /** Name of the alert when the message was made. */
   alert_name: Type.String(),
   /** Null: the alert was removed, so its messages are not sent any more. */
   alert_state: Type.Union([Type.Literal('on'), Type.Literal('paused'), Type.Null()]),

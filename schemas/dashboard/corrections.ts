@@ -31,7 +31,7 @@ const Tags = (description: string) =>
     }),
   )
 
-/** What to correct. A field that is left out stays as it is. */
+/** The corrections to make. A field that is left out stays as it is. */
 const WANTED = {
   hidden: Type.Optional(Type.Boolean({ description: 'Whether the companies are left out everywhere' })),
   name: Type.Optional(
@@ -66,7 +66,7 @@ export const CorrectionsBody = Type.Object(
 )
 export type CorrectionsBody = Static<typeof CorrectionsBody>
 
-/** `POST /api/tenants/:tenant/corrections/undo` takes a change back. */
+/** `POST /api/tenants/:tenant/corrections/undo` undoes a change. */
 export const UndoBody = Type.Object({ change_id: Type.String({ maxLength: 100 }) }, { additionalProperties: false })
 export type UndoBody = Static<typeof UndoBody>
 
@@ -113,9 +113,9 @@ export type CorrectionsQuery = Static<typeof CorrectionsQuery>
 
 export const CorrectionChange = Type.Object({
   ...CorrectedAnswer.properties,
-  /** The change that this one takes back, or null. */
+  /** The change that this one undoes, or null. */
   undoes: Type.Union([Type.String(), Type.Null()]),
-  /** The change that took this one back, or null. */
+  /** The change that undid this one, or null. */
   undone_by: Type.Union([Type.String(), Type.Null()]),
   /** The first of its corrections. Tags and intent pages are one a line; `hidden` is `yes` or empty. Intent pages have no company. */
   corrections: Type.Array(
@@ -137,7 +137,7 @@ export const HidingChange = Type.Object({
 })
 export type HidingChange = Static<typeof HidingChange>
 
-/** `hidings`: what rules did, newest first. */
+/** `hidings`: the effect of rules, newest first. */
 export const CorrectionsAnswer = Type.Object({
   changes: Type.Array(CorrectionChange),
   hidings: Type.Array(HidingChange),

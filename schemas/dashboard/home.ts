@@ -18,7 +18,7 @@ export type WeekSums = Static<typeof WeekSums>
 /** A company on the first page, with the numbers that put it there. */
 export const HomeCompany = Type.Object({
   ...CompanyRow.properties,
-  /** Of this week. */
+  /** Numbers of this week. */
   week_visits: Type.Integer(),
   week_events: Type.Integer(),
   /** Visits of an average week of the four weeks before; of fewer weeks when it is younger. 0 when it had none. */
@@ -62,7 +62,7 @@ export const HomeAnswer = Type.Object({
   rising: Type.Array(RisingCompany),
   /** Companies that came back after `HOME.awayDays` or more days, those with the most visits first. */
   returned: Type.Array(HomeCompany),
-  /** Of this week, by the day of receipt. */
+  /** Outcomes of this week, by the day of receipt. */
   outcomes: Type.Array(OutcomeCount),
   /** Whether any event is stored. */
   has_events: Type.Boolean(),

@@ -18,7 +18,7 @@ export const INTENT_PAGES = {
 const Pages = (description: string) =>
   Type.Optional(Type.Array(Type.String(), { maxItems: INTENT_PAGES.max, description }))
 
-/** What to change about the intent pages of a tenant. The result may be the default ones. */
+/** A change of a tenant's intent pages. The result may be the default ones. */
 export const IntentPagesWanted = Type.Object(
   {
     pages: Pages('All of them; an empty list: the default ones. Default: those that it has'),
@@ -31,7 +31,7 @@ export type IntentPagesWanted = Static<typeof IntentPagesWanted>
 
 /** The intent pages of a tenant. */
 export const IntentPages = Type.Object({
-  /** Words of a path, such as `pricing` or `/book-a-demo`. */
+  /** Words of a path, for example `pricing` or `/book-a-demo`. */
   pages: Type.Array(Type.String()),
   is_default: Type.Boolean(),
 })
@@ -39,7 +39,7 @@ export type IntentPages = Static<typeof IntentPages>
 
 /**
  * `GET /api/tenants/:tenant/intent-pages`. `POST` with `IntentPagesWanted` changes them and answers `CorrectedAnswer`, and
- * `POST /api/tenants/:tenant/corrections/undo` takes that back.
+ * `POST /api/tenants/:tenant/corrections/undo` undoes that.
  */
 export const IntentPagesAnswer = Type.Object({
   ...IntentPages.properties,
@@ -48,7 +48,7 @@ export const IntentPagesAnswer = Type.Object({
 })
 export type IntentPagesAnswer = Static<typeof IntentPagesAnswer>
 
-/** What an intent page matches. */
+/** The matches of an intent page. */
 export const IntentPageMatch = Type.Object({
   page: Type.String(),
   /** Distinct pages that companies read in the last `INTENT_PAGES.countedDays` days. */

@@ -16,7 +16,7 @@ export type OpenInvitation = Static<typeof OpenInvitation>
 export const ListedSession = Type.Object({
   /** It reveals neither the cookie nor the key of the record. */
   id: Type.String(),
-  /** Such as "Chrome on macOS"; null: unknown. */
+  /** For example "Chrome on macOS"; null: unknown. */
   device: Text,
   /** Null: an earlier version did not record it. */
   signed_in_at: Text,
@@ -85,7 +85,7 @@ export type PersonBody = Static<typeof PersonBody>
 /** `GET /api/tenants/:tenant/people/made` */
 export const MadeQuery = Type.Object({ maker: MakerId }, { additionalProperties: false })
 
-/** What still works of what a maker made: it outlives their removal. */
+/** Records of a maker that still work: they outlive the maker's removal. */
 export const MadeAnswer = Type.Object({
   keys: Type.Array(ListedKey),
   sources: Type.Array(
@@ -107,7 +107,7 @@ export const MadeAnswer = Type.Object({
     }),
   ),
   people: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), added_at: Type.String() }), {
-    description: 'People whom they invited, or who came by a link of theirs',
+    description: 'People whom they invited, or who used a link that they made',
   }),
   /** Counts of those without a known maker: made on the command line, or by an earlier version. */
   unknown: Type.Object({

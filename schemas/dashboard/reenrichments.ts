@@ -17,7 +17,7 @@ export const REENRICHMENT_STATES = ['waiting', 'running', 'done', 'cancelled', '
  */
 export const REENRICHMENT_STEPS = ['settling', 'judging', 'replacing', 'archive'] as const
 
-/** What a job changed. */
+/** The changes of a job. */
 export const ReenrichmentResult = Type.Object({
   changed_events: Type.Integer(),
   /** Events and visits that are hidden from now on. */

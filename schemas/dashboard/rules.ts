@@ -56,7 +56,7 @@ const Counts = Type.Record(Type.String(), Type.Integer())
 export const RulesTrialAnswer = Type.Object({
   /** A UTC day, `YYYY-MM-DD`; null: all stored events. */
   since: Type.Union([Type.String(), Type.Null()]),
-  /** Stored events that were tried. Those that the rules cannot concern are left out. */
+  /** Stored events that were tried. Those that the rules cannot apply to are left out. */
   stored: Type.Integer(),
   /** Stored events that would have been filtered, by rule. */
   newly_filtered: Counts,
@@ -70,7 +70,7 @@ export const RulesTrialAnswer = Type.Object({
   /** Filtered events that cannot be tried. */
   unknown: Type.Integer(),
   without_address: Type.Integer(),
-  /** What companies would lose. Of the 1,000 with the most changed events, `gone_companies` would have no stored event left. */
+  /** The losses of companies. Of the 1,000 with the most changed events, `gone_companies` would have no stored event left. */
   changed: Type.Object({
     companies: Type.Integer(),
     gone_companies: Type.Integer(),

@@ -3,7 +3,7 @@ import { SOURCE_ADDRESSES, SourceFacts } from '../api-key.ts'
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 
-/** Something that is wrong with a source, and what mends it. */
+/** A problem of a source, and its remedy. */
 export const SourceFinding = Type.Object({
   kind: Type.String({
     description: 'silent, no_address, invalid_address, proxy, one_address, clock, rejected, retries',
@@ -70,7 +70,7 @@ export const SourcesAnswer = Type.Object({
   sources: Type.Array(ListedSource),
   total: Type.Integer({ description: 'Number of sources of the tenant' }),
   kinds: Type.Array(SourceKind),
-  /** How those fare that ipid fetches by itself. */
+  /** State of the sources that ipid pulls. */
   fetches: Type.Array(
     Type.Object({
       source_id: Type.String(),
@@ -102,10 +102,10 @@ export const CreateSourceBody = Type.Object(
 )
 export type CreateSourceBody = Static<typeof CreateSourceBody>
 
-/** What people paste for a source. */
+/** The blocks that people paste for a source. */
 export const SourceSetup = Type.Object({
   base: Type.String({ description: 'URL of the API in it' }),
-  browser_key: nullable(Type.String({ description: 'It stands in public pages' })),
+  browser_key: nullable(Type.String({ description: 'It is in public pages' })),
   warning: nullable(Type.String({ description: 'Why senders elsewhere cannot reach that URL, and what to do' })),
   note: nullable(Type.String({ description: 'Which key is not shown, and what to do about it' })),
   blocks: Type.Array(
@@ -144,7 +144,7 @@ export const SetSourceBody = Type.Object(
 )
 export type SetSourceBody = Static<typeof SetSourceBody>
 
-/** `GET /api/tenants/:tenant/sources/setup`: a `SourceSetup`, without what holds the server key */
+/** `GET /api/tenants/:tenant/sources/setup`: a `SourceSetup`, without the blocks that hold the server key */
 export const SourceSetupQuery = Type.Object({ source: Type.String({ maxLength: 40 }) }, { additionalProperties: false })
 export type SourceSetupQuery = Static<typeof SourceSetupQuery>
 

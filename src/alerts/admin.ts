@@ -176,7 +176,7 @@ export class AlertAdmin {
     return await this.#change(tenantId, id, { paused: { at, by: 'person', reason: '' } })
   }
 
-  /** What happened during the pause is not reported. Waiting messages are sent. */
+  /** Events during the pause are not reported. Waiting messages are sent. */
   async resume({ tenantId, id, paused, unconfirmed }: Alert): Promise<Alert> {
     assertConfirmed(unconfirmed)
     if (paused === undefined) return await this.get(tenantId, id)
@@ -219,7 +219,7 @@ export class AlertAdmin {
   }
 
   /**
-   * Sends a message again, with the same id, also while its alert is paused. A test, and what was delivered before, counts as a test.
+   * Sends a message again, with the same id, also while its alert is paused. A test, and a delivered message, counts as a test.
    * @throws BackpressureError after too many
    */
   async sendAgain(tenantId: string, id: string, by?: Maker): Promise<Delivery> {

@@ -20,11 +20,11 @@ export const DIGEST_TYPE = 'alert.digest'
 export interface Attempt {
   readonly atMs: number
   readonly tookMs: number
-  /** Of the answer; undefined: there was none. */
+  /** Status of the answer; undefined: there was none. */
   readonly status?: number
   /** The beginning of the answer, in one line. Only the last attempt of a message has it. */
   readonly answer?: string
-  /** Why it counts as failed, in one line; undefined: delivered. Of earlier attempts, the beginning. */
+  /** Why it counts as failed, in one line; undefined: delivered. Shortened for earlier attempts. */
   readonly error?: string
   /** How long the receiver wants us to wait, at most `RETRY_AFTER_MAX_MS`. */
   readonly retryAfterMs?: number
@@ -43,7 +43,7 @@ export interface Delivery {
   /** Counts the changes of the record. A writer names the revision that it read, so that no one overwrites a later one. */
   readonly rev: number
   readonly alertId: string
-  /** Of the alert when the message was made. */
+  /** Name of the alert when the message was made. */
   readonly alertName: string
   /** One of `ALERT_TYPES`, `TEST_TYPE`, `CONFIRM_TYPE`, or `DIGEST_TYPE`. */
   readonly type: string

@@ -29,7 +29,7 @@ export function assertEmailAddress(text: string): void {
   if (!ADDRESS.test(text) || /\p{C}/u.test(text)) throw wrongTarget(`${JSON.stringify(text)} is not an e-mail address`)
 }
 
-/** Why an alert sends nothing, and a test of it neither. */
+/** Why neither an alert nor a test of it sends anything. */
 export function waitsFor(address: string): string {
   return `waits for ${address} to confirm`
 }

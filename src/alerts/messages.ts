@@ -18,7 +18,7 @@ export interface ReportedCompany {
   readonly last_seen: string
 }
 
-/** How a company differs from what was reported of it. */
+/** How a company differs from its report. */
 export interface Correction {
   readonly kind: 'renamed' | 'merged' | 'hidden' | 'shown' | 'gone'
   readonly name_before: string
@@ -26,17 +26,17 @@ export interface Correction {
   readonly merged_into?: string
 }
 
-/** What a message reports. */
+/** The content of a message. */
 export interface CompanyReport {
   readonly company: ReportedCompany
   /** When it happened, milliseconds. */
   readonly atMs: number
-  /** Of `company.returned`: the UTC day of the previous visit, `YYYY-MM-DD`. */
+  /** For `company.returned`: the UTC day of the previous visit, `YYYY-MM-DD`. */
   readonly previousDay?: string
   readonly correction?: Correction
 }
 
-/** What a message needs of its alert. */
+/** The facts of its alert that a message needs. */
 export interface MessageContext {
   readonly tenantId: string
   readonly alertId: string
@@ -147,7 +147,7 @@ function companyUrl({ dashboardUrl, tenantId }: MessageContext, companyId: strin
   return `${dashboardUrl}/t/${tenantId}/companies/of?id=${encodeURIComponent(companyId)}`
 }
 
-/** What happened, as the end of a sentence about the company. */
+/** The event, as the end of a sentence about the company. */
 export function whyOf({ type, data }: Message): string {
   const { segment, previous_visit: previous, correction } = data
   const inSegment = segment === null ? '' : ` (segment ${segment})`

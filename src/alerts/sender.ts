@@ -22,11 +22,11 @@ interface SenderOptions {
 }
 
 /** Concurrent attempts of an alert, so that its receiver is not flooded; of a tenant; of all. */
-const OF_ALERT_MAX = 8
+const PER_ALERT_MAX = 8
 /** Slack takes one message a second of each incoming webhook. */
-const OF_SLACK_ALERT_MAX = 1
-const OF_TENANT_MAX = 32
-const ALL_MAX = 256
+const PER_SLACK_ALERT_MAX = 1
+const PER_TENANT_MAX = 32
+const TOTAL_MAX = 256
 const LOOK_EVERY_MS = 500
 /** Removes old messages this often. */
 const TRIM_EVERY_MS = 3_600_000
@@ -98,10 +98,10 @@ export class Sender extends LeasedService {
     const sending = [...this.#sending.values()].map(({ of }) => of)
     const ofAlert = sending.filter(({ alertId }) => alertId === queue.alertId).length
     const ofTenant = sending.filter(({ tenantId }) => tenantId === queue.tenantId).length
-    const ofAlertMax = alert.to === 'slack' ? OF_SLACK_ALERT_MAX : OF_ALERT_MAX
-    const room = Math.min(ofAlertMax - ofAlert, OF_TENANT_MAX - ofTenant, ALL_MAX - sending.length)
+    const alertMax = alert.to === 'slack' ? PER_SLACK_ALERT_MAX : PER_ALERT_MAX
+    const room = Math.min(alertMax - ofAlert, PER_TENANT_MAX - ofTenant, TOTAL_MAX - sending.length)
     if (room <= 0) return
-    // A person waits for what they requested.
+    // A person waits for the requested ones.
     if (queue.queue === 'due' && (await this.#options.deliveries.heldUntil(alert.id)) > nowMs) return
     const due = await this.#options.deliveries.due(queue, nowMs, room + ofAlert)
     for (const id of due.filter((one) => !this.#sending.has(one)).slice(0, room)) {

@@ -153,7 +153,7 @@ async function buildInto(dir, root, targets) {
     const read = results.flatMap(({ metafile }) => Object.keys(metafile.inputs))
     return [...new Set([...read.filter((path) => !path.includes('node_modules/')), ...ALWAYS])]
   } finally {
-    // esbuild's process would live as long as this one.
+    // Otherwise esbuild's process would live as long as this one.
     if (--running === 0) await stop()
   }
 }

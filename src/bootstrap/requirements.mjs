@@ -1,4 +1,4 @@
-/* What ipid needs of the machine. Plain JavaScript, because an older Node.js cannot read more. */
+/* ipid's requirements of the machine. Plain JavaScript, because an older Node.js cannot read more. */
 
 const NODE_MIN = [20, 12]
 

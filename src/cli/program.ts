@@ -26,7 +26,7 @@ export const COMMANDS: readonly Listed[] = [
   ],
   [
     'rules',
-    'manage rules of a tenant: what is noise, which networks are its own, and whose network one is',
+    'manage rules of a tenant: noise, its own networks, and the owners of other networks',
     async () => (await import('../tenants/rules/commands/command.ts')).rulesCommand,
   ],
   [
@@ -66,7 +66,7 @@ export const COMMANDS: readonly Listed[] = [
   ],
   [
     'sync [options] <file...>',
-    'send the page views of log files to a source of kind http; a second run sends only what is new, and finds rotated logs by itself',
+    'send the page views of log files to a source of kind http; a second run sends only new lines, and finds rotated logs by itself',
     async () => (await import('../pipeline/sources/sync/commands/command.ts')).syncCommand,
   ],
   [
@@ -81,7 +81,7 @@ export const COMMANDS: readonly Listed[] = [
   ],
   [
     'doctor [options]',
-    'say what is wrong or risky in settings, files, rights, ports, clocks, disks and stores, and how to mend it',
+    'find problems and risks in settings, files, rights, ports, clocks, disks and stores, with their remedies',
     async () => (await import('../operations/doctor/commands/doctor.ts')).doctorCommand,
   ],
   [

@@ -13,17 +13,17 @@ interface Form {
   /** The earliest and the latest form that this version reads. */
   readonly reads: readonly [number, number]
   readonly writes: number
-  /** What the instance stores; absent when it keeps no number, or is not known. */
+  /** The stored form; absent when the instance keeps no number, or is not known. */
   readonly stored?: StoredNumber
 }
 
 interface StoredNumber {
   readonly form: number
-  /** The ipid that brought this form; absent: version 0.1.0 or unknown. */
+  /** The ipid version that raised it; absent: version 0.1.0 or unknown. */
   readonly by?: string
 }
 
-/** `ipid version`: versions of the program and what it runs on, and the forms of data that it reads and writes. */
+/** `ipid version`: versions of the program and its platform, and the forms of data that it reads and writes. */
 export function versionCommand(context: CliContext): Command {
   const command = new Command('version').option('--json', 'print JSON')
   return addSettings(command, [...INSTANCE_SETTINGS, 'httpEngine', 'clickhouseCluster']).action(

@@ -131,7 +131,7 @@ interface Counted extends InSessions {
   readonly events: number
 }
 
-/** Reads what a company did, event by event. Reads are bounded by their number of events. Rejects as `ClickHouseCompanies`. */
+/** Reads the activity of a company, event by event. Reads are bounded by their number of events. Rejects as `ClickHouseCompanies`. */
 export class ClickHouseActivity {
   readonly #reader: QuestionReader
   readonly #clock: Clock
@@ -141,7 +141,7 @@ export class ClickHouseActivity {
     this.#clock = clock
   }
 
-  /** The newest events, or those before a cursor. @throws InputError when the cursor is none of an answer */
+  /** The newest events, or those before a cursor. @throws InputError when the cursor is not from an answer */
   async events(tenant: string, company: string, before?: string): Promise<ActivityEventsAnswer> {
     const cursor = before === undefined ? undefined : cursorOf(before)
     const found = await this.#reader.rows<FoundEvent>(

@@ -177,7 +177,7 @@ export class ClickHouseCompanies {
 
   /**
    * All companies of a view, in order, up to `COMPANY_LIMITS.exportRows`. Throws when the result is incomplete.
-   * @param left aborts when the reader has gone
+   * @param left aborts when the reader has left
    */
   async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
     const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, view, 'pages'))
@@ -264,7 +264,7 @@ export class ClickHouseCompanies {
     return [resolved, await readBasis(this.#reader, tenantId, need ?? needOf(resolved, resolved.sort))]
   }
 
-  /** Where the visits of a company lead and come from, on the days of its stored data. */
+  /** Pages, referrers, campaigns and sources of a company's visits, on the days of its stored data. */
   origins(tenantId: string, found: StoredCompany): Promise<Origins> {
     return findOrigins(this.#reader, tenantId, found)
   }

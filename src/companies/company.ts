@@ -22,7 +22,7 @@ const companySql = (basis: Corrected, company: string) =>
   `SELECT * FROM (${companiesSql(basis, inCompanyIds(basis, [company]), true)}) WHERE company_id = {company:String}`
 
 /** Condition on the days of events. */
-const OF_DAYS = WITHIN('toDate32(timestamp)')
+const IN_DAYS = WITHIN('toDate32(timestamp)')
 
 /** Condition on the events of a company. The index `companies` finds them. */
 export const isCompanyEvent = (corrected: Corrected, company: string) =>
@@ -111,7 +111,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const within = { ...of, from, to }
   const [[sets], counts] = await Promise.all([
     reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of),
-    reader.rows<Count>(countsOf(rows + OF_DAYS), within),
+    reader.rows<Count>(countsOf(rows + IN_DAYS), within),
   ])
   const kind = (name: string) => counts.filter((count) => count.kind === name)
   const sources = (name: string) =>
@@ -121,7 +121,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const perDay = kind('days').map(({ value, events, visits }) => ({ day: value, events, visits }))
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
   const [events, [heat]] = await Promise.all([
-    reader.rows<EventRow>(eventsOf(rows + OF_DAYS), { ...within, from: recentFrom(perDay) ?? from }),
+    reader.rows<EventRow>(eventsOf(rows + IN_DAYS), { ...within, from: recentFrom(perDay) ?? from }),
     reader.rows<HeatRow>(heatSql(basis, ofIt), of),
   ])
   return {
@@ -147,10 +147,10 @@ export async function findDomain(reader: QuestionReader, tenant: string, company
   return found?.domain
 }
 
-/** Where the visits of a company lead and come from, on the days of the stored data. */
+/** Pages, referrers, campaigns and sources of the visits, on the days of the stored data. */
 export async function findOrigins(reader: QuestionReader, tenant: string, found: StoredCompany): Promise<Origins> {
   const { company, from, to } = found
-  const rows = isCompanyEvent(await readBasis(reader, tenant, 'corrections'), company.company_id) + OF_DAYS
+  const rows = isCompanyEvent(await readBasis(reader, tenant, 'corrections'), company.company_id) + IN_DAYS
   const of = { tenant, company: company.company_id, from, to }
   return originsOf(await reader.rows<OriginRow>(originsSql(rows), of))
 }

@@ -5,7 +5,7 @@ import { quote } from '../stores/clickhouse/quote.ts'
  * fast as texts. Corrections are constants in the text of a query, because ClickHouse chooses an index by constants and not by subqueries.
  */
 
-/** What people merged and hid. Numbers are texts, since they have up to 20 digits. */
+/** Merges and hidden companies. Numbers are texts, since they have up to 20 digits. */
 export interface Corrected {
   /** Merged companies, and the ones that they count for. */
   readonly merged: readonly Merged[]
@@ -42,7 +42,7 @@ type NumberCondition = (company: string) => string
  */
 export interface CompanyCondition {
   readonly all: NumberCondition
-  /** Those that no merge concerns; undefined: there are none. */
+  /** Companies without a merge; undefined: there are none. */
   readonly unmerged?: NumberCondition
   /** Merged ones, and those that they count for; undefined: there are none. */
   readonly merged?: NumberCondition

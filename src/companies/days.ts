@@ -2,14 +2,14 @@ import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { type CompanyCondition, type Corrected, isVisible, knownCompanies, targetOf } from './corrected.ts'
 
 /*
- * What companies did on each UTC day. Finished numbers of a day are stored (src/days/README.md). A query reads the stored days that
- * prove themselves, and all other days from `events`. So a first query reads which days these are, and what people merged and hid.
+ * The activity of companies on each UTC day. Finished numbers of a day are stored (src/days/README.md). A query reads the stored days that
+ * prove themselves, and all other days from `events`. So a first query reads these days, the merges and the hidden companies.
  */
 
 /** Days since 1970-01-01, and when this day was built, in milliseconds. */
 type Build = readonly [day: number, builtMs: number]
 
-/** Which days of a tenant a query reads from where. */
+/** The source of each day in a query about a tenant. */
 interface DaySources {
   /** Read from the stored days. */
   readonly builds: readonly Build[]
@@ -18,12 +18,12 @@ interface DaySources {
 }
 
 /**
- * What a query reads beside names and corrections: `corrections`, nothing; `days`, `companyDays` too; `pages`, `pageDays` and heat too. A query that
+ * The data of a query besides names and corrections: `corrections`, none; `days`, `companyDays` too; `pages`, `pageDays` and heat too. A query that
  * reads more than it announced is right, and slow.
  */
 export type Need = 'corrections' | 'days' | 'pages'
 
-/** What a query about companies must know first. */
+/** The facts that a query about companies needs first. */
 export interface ReadBasis extends Corrected {
   /** Sources of `companyDays`. */
   readonly companies: DaySources
@@ -47,7 +47,7 @@ const FROM_CORRECTED = 'FROM corrected_companies WHERE tenant_id = {tenant:Strin
 const builds = (view: string) =>
   `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String})`
 
-/** SQL of what people merged and hid: one row of `Corrected`. */
+/** SQL of merges and hidden companies: one row of `Corrected`. */
 export const CORRECTED_SQL = `
   SELECT ${CORRECTED}
   ${FROM_CORRECTED}`
@@ -61,7 +61,7 @@ const basisSql = (need: 'days' | 'pages') => `
   ${FROM_CORRECTED}`
 
 interface Found extends Corrected {
-  /** Every day with events; a build of 0 is none. */
+  /** Every day with events. A build of 0 means none. */
   readonly builds: readonly Build[]
   /** A build of 0: no company saw a page on this day. */
   readonly page_builds: readonly Build[]
@@ -71,7 +71,7 @@ interface Found extends Corrected {
 /** Days that a query reads from builds: those of eight years. Older ones are read from `events`, to limit the text of the query. */
 const BUILDS_MAX = 3_000
 
-/** Reads what queries about the companies of a tenant must know first. Rejects as `QuestionReader.find`. */
+/** Reads the facts that queries about the companies of a tenant need first. Rejects as `QuestionReader.find`. */
 export async function readBasis(reader: QuestionReader, tenant: string, need: Need): Promise<ReadBasis> {
   if (need === 'corrections') {
     const [corrected] = await reader.rows<Corrected>(CORRECTED_SQL, { tenant })

@@ -71,7 +71,7 @@ function isMoment(text: string): boolean {
   return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(day) && day >= FIRST_DAY && day <= LAST_DAY
 }
 
-/** @param sources those of the tenant; a value that is no name of one is an id */
+/** @param sources those of the tenant; any other value is an id */
 export function resolveFilter<F extends CompanyFilter>(
   filter: F,
   nowMs: number,
@@ -109,10 +109,10 @@ const ATTRIBUTES = {
   owner: 'owner',
 } as const
 /** Lists about its events. */
-const OF_EVENTS = { source: 'source_id', campaign: 'utm_campaign' } as const
+const EVENT_LISTS = { source: 'source_id', campaign: 'utm_campaign' } as const
 type AttributeName = keyof typeof ATTRIBUTES
-type EventListName = keyof typeof OF_EVENTS
-export const FACETS = [...Object.keys(ATTRIBUTES), 'tag', ...Object.keys(OF_EVENTS)] as (
+type EventListName = keyof typeof EVENT_LISTS
+export const FACETS = [...Object.keys(ATTRIBUTES), 'tag', ...Object.keys(EVENT_LISTS)] as (
   | AttributeName
   | 'tag'
   | EventListName
@@ -148,7 +148,7 @@ export function conditionsOf(filter: ResolvedFilter): {
     ...(isGiven(filter, 'tag') ? [`hasAny(${TAGS}, {tag:Array(String)})`] : []),
     ...(isGiven(filter, 'tag_not') ? [`NOT hasAny(${TAGS}, {tag_not:Array(String)})`] : []),
   ])
-  for (const name of Object.keys(OF_EVENTS) as EventListName[]) {
+  for (const name of Object.keys(EVENT_LISTS) as EventListName[]) {
     facet(name, [
       ...(isGiven(filter, name) ? [`matched.${name}_in`] : []),
       ...(isGiven(filter, `${name}_not`) ? [`NOT matched.${name}_out`] : []),
@@ -197,7 +197,7 @@ export function needsVisits({ visits_min, visits_max }: CompanyFilter): boolean 
   return visits_min !== undefined || visits_max !== undefined
 }
 
-/** What a query reads that compares with a filter and sorts by a column. */
+/** The data that a query needs to compare with a filter and sort by a column. */
 export function needOf(filter: CompanyFilter & Days, sort?: CompanySort): Need {
   if (needsHeat(filter) || sort === 'heat') return 'pages'
   return hasDays(filter) || needsVisits(filter) || sort === 'visits' || sort === 'unique_ips' ? 'days' : 'corrections'
@@ -261,7 +261,7 @@ export function matchedSql(
       sums.push(`uniqExactIf(visit, ${condition}) AS page_visits`)
     }
   }
-  for (const [name, column] of Object.entries(OF_EVENTS)) {
+  for (const [name, column] of Object.entries(EVENT_LISTS)) {
     for (const [end, given] of [
       ['in', name],
       ['out', `${name}_not`],
@@ -299,7 +299,7 @@ export function parametersOf(filter: ResolvedFilter | Days): Parameters {
   }
   const ofEvents =
     Object.keys(PAGES).some((name) => isGiven(filter, name)) ||
-    Object.keys(OF_EVENTS).some((name) => isGiven(filter, name) || isGiven(filter, `${name}_not`))
+    Object.keys(EVENT_LISTS).some((name) => isGiven(filter, name) || isGiven(filter, `${name}_not`))
   Object.assign(parameters, pageParameters(filter))
   for (const name of ['page_visits_min', 'visits_min', 'visits_max', 'events_min', 'events_max', ...HEAT] as const) {
     if (filter[name] !== undefined) parameters[name] = filter[name]

@@ -43,7 +43,7 @@ export const heatSql = (basis: ReadBasis, of: CompanyCondition = knownCompanies(
 /** A row of `heatSql`. */
 export type HeatRow = CompanyHeat
 
-/** What a company did on a UTC day with events. */
+/** The activity of a company on a UTC day with events. */
 export interface HeatDay {
   /** Days before the day of the heat; 0: that day. */
   readonly ago: number

@@ -73,7 +73,7 @@ const weeksSql = (basis: ReadBasis) => `
     WHERE ${isVisible(basis, 'company')}
   )`
 
-/** What companies did on each day, for their heat today and a week ago too. */
+/** The activity of companies on each day, for their heat today and a week ago too. */
 const companyDaysSql = (basis: ReadBasis, of: CompanyCondition) =>
   byId(`
   SELECT company, ${AGO} AS ago, days.events AS events, visits, intents.events > 0 AS intent
@@ -143,7 +143,7 @@ interface Rise {
   readonly rise: number
 }
 
-/** What the first page says about companies. */
+/** The first page's facts about companies. */
 export interface HomeWeek {
   /** First and last UTC day of this week. */
   readonly from: string
@@ -208,7 +208,7 @@ export class ClickHouseHome {
       last_day_before,
     ]: Entry): HomeCompany[] => {
       const row = rows.find(({ company_id }) => company_id === id)
-      // Erased since the first query.
+      // It was erased after the first query.
       if (row === undefined) return []
       const days = daysOf.get(id)!
       const visits = new Map(days.map((day) => [day.ago, day.visits]))

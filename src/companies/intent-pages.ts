@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000
 const WORDS = /[\p{L}\p{N}]+/gu
 
 /**
- * What a tenant has after a change.
+ * The pages of a tenant after a change.
  * @throws InputError that says which page is invalid, or unknown, and why
  */
 export function changedIntentPages(
@@ -47,7 +47,7 @@ export function changedIntentPages(
 export const DEFAULT_INTENT_PAGES: IntentPages = { pages: [...INTENT_PAGES.defaults], is_default: true }
 const DEFAULT_WORDS = INTENT_PAGES.defaults.map(wordsOf).sort().join()
 
-/** The words of a page, which decide what it matches. */
+/** The words of a page, which decide its matches. */
 function wordsOf(page: string): string {
   return (page.toLowerCase().match(WORDS) ?? []).join(' ')
 }
@@ -59,7 +59,7 @@ function readIntentPage(text: string): string {
     .trim()
     .replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '')
     .replace(/^[\w-]+(\.[\w-]+)+(?=\/)/, '')
-  if (/[?#]/.test(page)) throw new InputError(`${name}: leave out what begins with ? or #, only the path is compared`)
+  if (/[?#]/.test(page)) throw new InputError(`${name}: leave out the part from ? or # on, only the path is compared`)
   if (page.includes('*')) {
     throw new InputError(`${name}: leave out the *, because any text may be before and after the words of a page`)
   }
@@ -84,7 +84,7 @@ function decoded(path: string): string {
 const PATTERN =
   "concat('(?i)(^|[^\\\\pL\\\\pN])(', arrayStringConcat(extractAll(each, '[\\\\pL\\\\pN]+'), '[^\\\\pL\\\\pN]+'), ')([^\\\\pL\\\\pN]|$)')"
 
-/** What pages match, as the view `read_intent_pages` does it. */
+/** The matches of pages, as in the view `read_intent_pages`. */
 const matchesSql = (basis: ReadBasis) => `
   WITH (SELECT arrayMap(each -> ${PATTERN}, {pages:Array(String)})) AS patterns
   SELECT {pages:Array(String)}[index] AS page, count() AS read_pages, argMax(path, (times, path)) AS example
@@ -98,7 +98,7 @@ const matchesSql = (basis: ReadBasis) => `
   ARRAY JOIN arrayFilter((index, pattern) -> match(decodeURLComponent(path), pattern), arrayEnumerate(patterns), patterns) AS index
   GROUP BY index`
 
-/** Reads what intent pages match. Rejects as `ClickHouseCompanies`. */
+/** Reads the matches of intent pages. Rejects as `ClickHouseCompanies`. */
 export class ClickHouseIntentPages {
   readonly #reader: QuestionReader
   readonly #clock: Clock
@@ -108,7 +108,7 @@ export class ClickHouseIntentPages {
     this.#clock = clock
   }
 
-  /** What each of the pages matches, in their order. */
+  /** The matches of each page, in their order. */
   async matches(tenant: string, pages: readonly string[]): Promise<IntentPageMatch[]> {
     const nowMs = this.#clock.now()
     const span = { from: utcDay(nowMs - (INTENT_PAGES.countedDays - 1) * DAY_MS), to: utcDay(nowMs) }

@@ -182,7 +182,7 @@ export interface ListPart {
   readonly limit: number
 }
 
-/** Companies that a correction concerned, with those that a merge now or formerly counts for, and those with events that a rule hid or showed. */
+/** Companies with a correction, their past and present merge targets, and those with events that a rule hid or showed. */
 const correctedSince = (basis: ReadBasis) => `
     SELECT arrayJoin(if(field = 'counts_for', [company_id, value, before], [company_id]))
     FROM ${CORRECTIONS}

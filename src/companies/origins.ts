@@ -1,7 +1,7 @@
 import { COMPANY_LIMITS } from '../../schemas/companies.ts'
 import type { CompanySource } from '../../schemas/dashboard/company.ts'
 
-/** Where a company's visits lead and come from, on the shown days. Each list has the values with the most events first. */
+/** Pages, referrers, campaigns and sources of a company's visits, on the shown days. Each list has the values with the most events first. */
 export interface Origins {
   /** Pages and referrers are without their queries, which may hold tokens and addresses of people. */
   readonly pages: readonly CompanySource[]

@@ -66,7 +66,7 @@ interface Named {
 }
 
 /**
- * Reads which pages known companies read. Every query is limited to days. Callers must check dates. Rejects as `ClickHouseCompanies`.
+ * Reads the pages that known companies read. Every query is limited to days. Callers must check dates. Rejects as `ClickHouseCompanies`.
  */
 export class ClickHousePages {
   readonly #reader: QuestionReader

@@ -11,7 +11,7 @@ const MOMENT = "fromUnixTimestamp64Milli({state_at:Int64}, 'UTC')"
 /** A * leaves out computed columns. */
 const COMPUTED = ['url', 'page', 'utm_source', 'utm_campaign', 'company', 'visitor', 'visit'].join(', ')
 
-/** As in the view of this name, without what no list needs. */
+/** Like the view of this name, without columns that no list needs. */
 const CORRECTED = `
   SELECT
     tenant_id,

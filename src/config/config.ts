@@ -142,7 +142,7 @@ function readAround(
   return Object.freeze({ ...withDefaults(SETTINGS, values), plans, given, own: withDefaults(byVariable, own) })
 }
 
-/** @throws InputError when backups would lie in the archive, or the archive in the place of backups */
+/** @throws InputError when backups would lie in the archive, or the archive among the backups */
 function assertApart({ backupUrl, archiveUrl, dataDir }: Settings): void {
   if (backupUrl === undefined || dataDir === undefined) return
   const archive = archiveLocationOf({ archiveUrl, dataDir })

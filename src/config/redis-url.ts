@@ -6,7 +6,7 @@ export interface SentinelAddress {
   /** The name under which the Sentinels watch the master. */
   readonly name: string
   readonly isTls: boolean
-  /** Of the Redis servers. */
+  /** User of the Redis servers. */
   readonly username: string | undefined
   readonly password: string | undefined
   readonly sentinelUsername: string | undefined
@@ -97,7 +97,7 @@ export function readClusterUrl(url: string): ClusterAddress {
   return { nodes: hosts, isTls: scheme === 'rediss-cluster', username, password }
 }
 
-/** @param text what stands before the @ */
+/** @param text the part before the @ */
 function credentialsOf(text: string | undefined): Pick<ClusterAddress, 'username' | 'password'> {
   if (text === undefined) return { username: undefined, password: undefined }
   const colon = text.indexOf(':')
@@ -150,7 +150,7 @@ export function readSentinelUrl(url: string): SentinelAddress {
 /**
  * How many replicas must have a write before it counts as stored: `waitReplicas` of a URL.
  * @returns 0 when the URL does not say
- * @throws InputError when it is no number
+ * @throws InputError when it is not a number
  */
 export function readWaitReplicas(url: string): number {
   const at = url.indexOf('?')

@@ -35,7 +35,7 @@ export function optional<T>(
   return { env, value, default: undefined, about, read }
 }
 
-/** What a setting's value is. */
+/** The type of a setting's value. */
 export type SettingValue<S> = S extends Setting<infer T> ? (S extends { default: string } ? T : T | undefined) : never
 
 /** Settings that a source or a sink declares for itself, by the names under which it finds their values. */

@@ -10,7 +10,7 @@ import type { DaysNote, DaysRecords } from './ports.ts'
 
 /** Times of the builder, milliseconds. */
 export interface BuilderTimes {
-  /** Between two looks for stale days. */
+  /** Pause between two looks for stale days. */
   readonly lookEveryMs: number
   /** A day whose events have not changed for this time is built. */
   readonly quietMs: number
@@ -60,7 +60,7 @@ const CLEAN_SHARE = 0.2
 /** After this time, look again: newer days go first. */
 const BUILDING_MS = 10_000
 
-/** What is known of a stale day. */
+/** The known facts about a stale day. */
 interface Watched {
   readonly sinceMs: number
   readonly state: string
@@ -246,7 +246,7 @@ export class DaysBuilder extends LeasedService {
     this.#cleanedMs.set(table, clock.now())
   }
 
-  /** @param stale undefined: unknown. @param blockedBy why the change of events that they wait for fails; undefined: they wait for none */
+  /** @param stale undefined: unknown. @param blockedBy why the awaited change of events fails; undefined: they wait for none */
   async #note(stale: number | undefined, blockedBy?: string): Promise<void> {
     const sinces = [...this.#watched.values()].map(({ sinceMs }) => sinceMs)
     const oldestSinceMs = sinces.length === 0 ? this.#sinceBefore : sinces.reduce((a, b) => Math.min(a, b))

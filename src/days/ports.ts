@@ -1,4 +1,4 @@
-/** What the builder last saw. */
+/** The builder's last findings. */
 export interface DaysNote {
   readonly atMs: number
   /** Number of days that are read from events until they are built; undefined: unknown, since they wait. */

@@ -143,7 +143,7 @@ export class EnrichmentEngine implements Enricher, Service {
     return this.#snapshot.organisationOf(domain)
   }
 
-  /** Answers from the data of this moment, for work that later changes of files must not reach. They stay in memory meanwhile. */
+  /** Answers from the data of this moment, so that work is not affected by later changes of files. The data stay in memory meanwhile. */
   frozen(): FrozenData {
     const snapshot = this.#snapshot
     return {
@@ -175,7 +175,7 @@ export class EnrichmentEngine implements Enricher, Service {
   }
 
   /**
-   * All that is known of an address, with the provider of each attribute and the rule that classified it. Equal lookups
+   * All facts about an address, with the provider of each attribute and the rule that classified it. Equal lookups
    * return the same object while the data do not change.
    * @param hostname the answer of reverse DNS
    */

@@ -2,7 +2,7 @@ import type { EnrichmentData } from '../pipeline/event/enrichment.ts'
 import { fieldText } from './field-text.ts'
 import type { Evidence, Organisation } from './rules/evidence.ts'
 
-/** What one record of one provider states. All networks with the same record share it. Immutable. */
+/** The statements of one record of one provider. All networks with the same record share it. Immutable. */
 export interface Facts {
   /** Unique per record. */
   readonly id: number

@@ -17,7 +17,7 @@ import { heldBy, lookupHeldBy } from './tenant-rules/holder.ts'
 import { FILTERS, RuleSet, type Verdict } from './tenant-rules/rule-set.ts'
 
 /**
- * Judges an event: by what is known of its address, the bot that it names, and the tenant's rules if the enricher applies them.
+ * Judges an event: by the facts about its address, the bot that it names, and the tenant's rules if the enricher applies them.
  * Undefined without an address.
  */
 export function judge(
@@ -44,7 +44,7 @@ export function judged(
   return verdict === undefined ? known : variants.of(known, verdict.rule, () => decided(known, verdict))
 }
 
-/** The rule `is` of an address. A bot belongs to its operator, whatever network it comes from. */
+/** The rule `is` of an address. A bot belongs to its operator, even in another network. */
 function holderOf(rules: RuleSet, address: Address, { classification }: Pick<Enrichment, 'classification'>) {
   return classification === 'bot' ? undefined : rules.holderOf(address)
 }

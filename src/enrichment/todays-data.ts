@@ -65,7 +65,7 @@ export class TodaysData {
     return this.#engine.organisationOf(domain)
   }
 
-  /** All that the data say about an address, with the data set of each attribute. @throws Error when the lookup fails */
+  /** All facts about an address, with the data set of each attribute. @throws Error when the lookup fails */
   lookup(address: Address): Lookup {
     const lookup = this.#engine.lookup(address)
     if (this.#problem !== undefined) throw new Error(`${address.text} cannot be looked up: ${this.#problem}`)

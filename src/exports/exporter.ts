@@ -39,7 +39,7 @@ interface ExporterOptions {
 
 const LOOK_EVERY_MS = 1_000
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
-/** Reading and writing one file. */
+/** Reads and writes one file. */
 const ATTEMPT_MS = 900_000
 const ERROR_MAX_CHARS = 500
 /** Attempts that the state of an export keeps. */

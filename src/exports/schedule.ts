@@ -47,7 +47,7 @@ export function retryDelayMs(failures: number): number {
   return Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures - 1, 20))
 }
 
-/** Where the files of a tenant's exports are. @param name of one export */
+/** The folder of a tenant's export files. @param name of one export */
 export function exportFolder(tenantId: string, name?: string): string {
   return name === undefined ? `exports/${tenantId}/` : `exports/${tenantId}/${name}/`
 }

@@ -7,7 +7,7 @@ const SHOWN_MAX = 20
 /** Longer than reading and writing one file takes. */
 const LATE_MS = 900_000
 
-/** Exports of all tenants: which fail, and which are late. */
+/** Exports of all tenants: the failing ones and the late ones. */
 export async function readExports(client: RedisClient, nowMs: number): Promise<ExportsStatus> {
   const exports = new RedisExports(client)
   const problems: ExportProblem[] = []

@@ -4,7 +4,7 @@ import type { Lookup } from './lookup.ts'
 interface ExplainedValue {
   readonly provider: string
   readonly network: string | null
-  /** Only of a value that a word of the organisation's name states. */
+  /** Only for a value that a word of the organisation's name states. */
   readonly word?: string
   readonly precision?: number
 }

@@ -27,7 +27,7 @@ export class BackpressureError extends Error {
   }
 }
 
-/** The user's input is wrong. The message says in one line what is wrong and where. Exit code 2, or status 4xx. */
+/** The user's input is wrong. The message names the fault and its place in one line. Exit code 2, or status 4xx. */
 export class InputError extends Error {
   override name = 'InputError'
   /** The field of a form that is wrong; undefined: another input, or several fields together. */

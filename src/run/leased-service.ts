@@ -21,17 +21,17 @@ interface LeasedServiceOptions {
   readonly lease: Lease
   /** Between a failure and the next try. */
   readonly delay: DelayBounds
-  /** What a failure means for the user. Logged with each one. */
+  /** The consequence of a failure for the user. Logged with each one. */
   readonly problem: string
   readonly log: Logger
 }
 
 /**
- * Does work that only one process at a time may do. It waits for the lease, takes over what the last holder left, and then works
+ * Does work that only one process at a time may do. It waits for the lease, takes over the last holder's leftovers, and then works
  * in rounds. Any failure, a lost lease included, is logged and leads back to the wait, after a growing delay.
  *
  * Work that outlives a round is ended by `settle`, which is called before each wait for the lease and before the lease is given
- * back. So no work of ours goes on while we wait or after we gave the lease back. When `settle` fails at the end, the lease is
+ * back. So none of our work continues while we wait or after we gave the lease back. When `settle` fails at the end, the lease is
  * kept until the process ends.
  *
  * Between a round's check and its last write the lease may run out. So each write that must not come late is a write under the
@@ -84,7 +84,7 @@ export abstract class LeasedService implements Service {
   /** Works, under the lease. @returns the pause before the next round in milliseconds; undefined: no pause */
   protected abstract round(): Promise<number | undefined>
 
-  /** Finishes or clears away what the last holder left. Called with the lease, before the first round and after each failure. */
+  /** Finishes or removes the last holder's leftovers. Called with the lease, before the first round and after each failure. */
   protected takeOver?(): Promise<void>
 
   /** Ends all work that outlives a round. Resolves when none is in progress. */

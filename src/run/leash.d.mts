@@ -1,5 +1,5 @@
 interface Leash {
-  /** The child has ended, or may go on alone. */
+  /** The child has ended, or may continue alone. */
   release(): void
 }
 

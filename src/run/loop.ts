@@ -168,7 +168,7 @@ export async function poll<T>(look: () => Promise<T | undefined>, options: PollO
 }
 
 /**
- * Delay before the next try: doubles with every failure up to the bound. A random part of up to a half is taken off, so
+ * Delay before the next try: doubles with every failure up to the bound. A random part of up to a half is subtracted, so
  * that processes that failed together do not return together.
  * @param failures before this one
  */

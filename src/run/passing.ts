@@ -3,7 +3,7 @@ const passing = Symbol('passing')
 
 /**
  * Marks a log line about a wait that may end by itself, for example for a store that still starts. Spread it into the
- * fields of the line. Before the process is ready, such a wait is not counted as a problem.
+ * fields of the line. Before the process is ready, it is not counted as a problem.
  */
 export const PASSING: object = { [passing]: true }
 

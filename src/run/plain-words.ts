@@ -1,4 +1,4 @@
-/** What libraries and servers say, by a part of it, and how people say it. */
+/** Messages of libraries and servers, by a part of them, with the words for people. */
 const WORDS: readonly (readonly [said: RegExp, plain: string])[] = [
   [/max retries per request limit/, 'the connection to Redis was lost'],
   [/Stream isn't writeable and enableOfflineQueue/, 'there is no connection to Redis'],

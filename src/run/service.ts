@@ -1,5 +1,5 @@
 /**
- * A component that is started and stopped. `stop` first ends intake, then finishes work in flight, then releases what
+ * A component that is started and stopped. `stop` first ends intake, then finishes work in flight, then releases everything that
  * `start` and the constructor acquired.
  *
  * Both may be called any number of times and do their work once. `stop` may come before or during `start`. A stopped

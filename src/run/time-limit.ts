@@ -11,7 +11,7 @@ export function timeLimit(ms: number, other?: AbortSignal): AbortSignal {
   const late = AbortSignal.timeout(ms)
   for (const signal of other === undefined ? [late] : [late, other]) {
     if (signal.aborted) limit.abort(signal.reason)
-    // A long-lived signal may have as many as there are works at once. Each goes when its limit has ended.
+    // A long-lived signal may have as many listeners as works at once. Each is removed when its limit has ended.
     setMaxListeners(0, signal)
     signal.addEventListener('abort', () => limit.abort(signal.reason), { once: true, signal: limit.signal })
   }

@@ -52,7 +52,7 @@ export class SecretBox {
 
   /**
    * Encrypts a text.
-   * @param owner what the secret belongs to, such as the id of a source; it opens only for the same owner
+   * @param owner of the secret, for example the id of a source; only the same owner can open it
    * @throws StartupError when the key cannot be read or created
    */
   seal(text: string, owner: string): string {

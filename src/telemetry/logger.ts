@@ -21,7 +21,7 @@ const PROBLEM_LEVELS: Readonly<Record<number, 'warn' | 'error' | 'fatal'>> = { 4
 
 /**
  * A logger on standard error: one JSON object per line. Writes synchronously, so that a killed process has written
- * everything. A reader that is gone does not end the process.
+ * everything. A reader that has left does not end the process.
  */
 export async function createLogger({ level, name, pretty, problems }: LoggerOptions): Promise<Logger> {
   const hooks = { logMethod: logging(problems, new RepeatedLines()) }
@@ -68,7 +68,7 @@ function logging(problems: RecentProblems | undefined, repeated: RepeatedLines) 
   }
 }
 
-/** A fault of a store repeats lines about waits and about errors. Others name what they are about, and each is another one. */
+/** Repeated lines of a store's fault are about waits and errors. Other lines name their subject, and each counts alone. */
 function isRepeatable(facts: unknown): boolean {
   return isPassing(facts) || (typeof facts === 'object' && facts !== null && 'err' in facts)
 }

@@ -23,7 +23,7 @@ interface MetricsServerOptions {
   readonly gather: () => Promise<MetricSet[]>
   /** Why the machine's processes are not all at work, one line each; nothing when they are. */
   readonly problems: () => Promise<readonly string[]>
-  /** What to make of the whole system, on all machines. */
+  /** The verdict on the whole system, on all machines. */
   readonly verdict: () => Promise<{ readonly isStalled: boolean; readonly text: string }>
   readonly log: Logger
 }

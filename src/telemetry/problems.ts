@@ -17,7 +17,7 @@ export function keyOf(level: Problem['level'], message: string): string {
 }
 
 /**
- * The last warnings and errors of a process, each message once, whatever its numbers, for a day. Waits before the process was ready are left out:
+ * The last warnings and errors of a process, each message once, even with other numbers, for a day. Waits before the process was ready are left out:
  * a slow start is no error, and a wait that continues is logged again.
  */
 export class RecentProblems {

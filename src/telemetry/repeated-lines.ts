@@ -9,8 +9,8 @@ interface Repeated {
 }
 
 /**
- * Bounds lines that a fault repeats: the first is written as it is, and after a minute one line says how many came in between. Of an
- * outage of hours that leaves a line a minute for each kind.
+ * Bounds lines that a fault repeats: the first is written as it is, and after a minute one line says how many came in between. An
+ * outage of hours leaves a line a minute for each kind.
  */
 export class RepeatedLines {
   readonly #known = new Map<string, Repeated>()

@@ -56,7 +56,7 @@ interface SourceCreation {
   readonly madeBy?: Maker | undefined
 }
 
-/** A key with what is stored of it. */
+/** A key and its stored facts. */
 interface NewKey {
   readonly key: string
   readonly prefix: string

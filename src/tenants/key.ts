@@ -26,7 +26,7 @@ const BROWSER_PREFIX = 'pub_'
  */
 export const PAGE_KIND = 'web'
 
-/** The keys of a new source: a secret one for servers, and one for browsers, which stands in public pages. */
+/** The keys of a new source: a secret one for servers, and one for browsers, which is in public pages. */
 export interface SourceKeys {
   /** `src_` and 40 hexadecimal characters, of 160 random bits. */
   readonly server: string

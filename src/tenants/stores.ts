@@ -18,7 +18,7 @@ export interface StoredKey {
   readonly madeBy?: Maker | undefined
 }
 
-/** Whose key it is. */
+/** The owner of a key. */
 export interface KeyHolder {
   readonly tenant: Tenant
   /** SHA-256 under which the key is stored: see `recordUses`. A source has one for both of its keys. */

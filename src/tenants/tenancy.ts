@@ -57,8 +57,8 @@ export interface CallerSource extends SourceFacts {
   /** See `sourceIdOf`. */
   readonly id: string
   /**
-   * Whether the request has a browser key, which stands in public pages: the address is that of the connection, the time that of
-   * receipt, and what it says of people and accounts proves nothing.
+   * Whether the request has a browser key, which is in public pages: the address is that of the connection, the time that of
+   * receipt, and its statements about people and accounts prove nothing.
    */
   readonly isBrowser: boolean
 }
@@ -79,7 +79,7 @@ export interface Authenticator {
   /**
    * The caller, or undefined when the key is unknown or revoked. Answers without a promise from the cache. Rejects with
    * `UnavailableError` when the key is not in the cache and the store is down.
-   * @param beforeAsking called before the store is asked for a key that was not known before; what it throws ends the call
+   * @param beforeAsking called before the store is asked for a key that was not known before; an error of it ends the call
    */
   authenticate(rawKey: string, beforeAsking?: () => void): Caller | undefined | Promise<Caller | undefined>
 }

@@ -1,2 +1,2 @@
-/** Author of what a person does with a command. */
+/** The author of a change that a command makes. */
 export const COMMAND_LINE = 'command line'

@@ -32,12 +32,12 @@ const FOLLOWED = [
 
 type Followed = Pick<Config, (typeof FOLLOWED)[number]>
 
-/** Settings that the file does not repeat: the folder that it lies in, addresses of stores, and secrets. */
-const UNTOLD: readonly SettingName[] = [
+/** Settings that the file omits: its own folder, addresses of stores, and secrets. */
+const OMITTED_SETTINGS: readonly SettingName[] = [
   ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseHosts', 'secretsKey', 'smtpUrl'] as const),
 ]
 
-/** What the instance was started with, except `UNTOLD`. */
+/** The settings of the instance's start, without `OMITTED_SETTINGS`. */
 interface Started extends Partial<Settings> {
   /** Names of all settings that a flag or a variable gave. */
   readonly given: readonly SettingName[]
@@ -55,7 +55,7 @@ export interface InstanceFile extends Instance {
   readonly pipeline?: PipelineOutline
 }
 
-/** What the process was started with, beside its addresses. */
+/** The settings of the process's start, besides its addresses. */
 interface StartedWith {
   readonly config: Config
   readonly roles: readonly Role[]
@@ -64,12 +64,12 @@ interface StartedWith {
 
 export function writeInstance(dir: DataDir, instance: Instance, { config, roles, pipeline }: StartedWith): void {
   const settings = Object.fromEntries(FOLLOWED.map((name) => [name, config[name]])) as Partial<Followed>
-  const told = (Object.keys(SETTINGS) as SettingName[]).filter((name) => !UNTOLD.includes(name))
+  const names = (Object.keys(SETTINGS) as SettingName[]).filter((name) => !OMITTED_SETTINGS.includes(name))
   const { enrichDir, given } = config
   const file: InstanceFile = {
     ...instance,
     settings: { ...settings, ...(enrichDir !== undefined && { enrichDir: resolve(enrichDir) }) },
-    started: { ...Object.fromEntries(told.map((name) => [name, config[name]])), given, roles },
+    started: { ...Object.fromEntries(names.map((name) => [name, config[name]])), given, roles },
     plans: Object.fromEntries(config.plans),
     pipeline,
   }
@@ -138,7 +138,7 @@ export async function analystUrlOf(config: Config): Promise<string> {
   return url || (await clickhouseUrlOf(config))
 }
 
-/** The same with all that leads to its tables, of a cluster too. @throws StartupError when there is none */
+/** The same with everything needed to reach its tables, of a cluster too. @throws StartupError when there is none */
 export async function clickhousePlaceOf(config: Config): Promise<ClickHousePlace> {
   const url = await clickhouseUrlOf(config)
   const { clickhouseCluster: cluster, clickhouseHosts: hosts } = await asInstance(config)
@@ -155,7 +155,7 @@ export async function apiUrlOf(config: Config): Promise<string> {
 /**
  * The base URL of the API that a command sends to.
  * @param given as `--url` names it; undefined: that of the running instance
- * @throws InputError when it is no URL; StartupError when no instance is running
+ * @throws InputError when it is not a URL; StartupError when no instance is running
  */
 export async function apiBaseOf(given: string | undefined, config: Config): Promise<string> {
   if (given === undefined) return await apiUrlOf(config)
@@ -171,7 +171,7 @@ export async function dashboardUrlOf(config: Config): Promise<string> {
   return dashboard
 }
 
-/** @param otherwise what mends it when the instance runs elsewhere */
+/** @param otherwise the remedy when the instance runs elsewhere */
 async function runningInstance(config: Config, otherwise = 'REDIS_URL and CLICKHOUSE_URL'): Promise<Instance> {
   const dir = trustedDataDir(config.dataDir)
   const instance = await runningOn(dir)

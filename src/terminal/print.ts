@@ -11,7 +11,7 @@ export function printLine(out: NodeJS.WritableStream, text: string): void {
   out.write(`${visible(text)}\n`)
 }
 
-/** Prints a part of a line, such as a question. */
+/** Prints a part of a line, for example a question. */
 export function printPart(out: NodeJS.WritableStream, text: string): void {
   out.write(visible(text))
 }

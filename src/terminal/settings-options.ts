@@ -9,7 +9,7 @@ export const INSTANCE_SETTINGS: readonly SettingName[] = ['dataDir', 'redisUrl',
 
 export const ALL_SETTINGS = Object.keys(SETTINGS) as SettingName[]
 
-/** Which settings each command has as flags. A command may have an option of its own with the name of a setting. */
+/** The settings that each command has as flags. A command may have an option of its own with the name of a setting. */
 const added = new WeakMap<Command, readonly SettingName[]>()
 /** The same of settings that the pipeline declares. */
 const addedOfPipeline = new WeakMap<Command, readonly Setting<unknown>[]>()

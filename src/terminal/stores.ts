@@ -72,7 +72,7 @@ export async function readingRedis<T>(
 export async function readyWithin(client: RedisClient, url: string, connectMs: number): Promise<void> {
   const cause = await failureOf(client, connectMs)
   if (cause !== undefined) {
-    const reason = isClusterUrl(url) ? `no node answers as one of a cluster: ${await ofNode(url, cause)}` : cause
+    const reason = isClusterUrl(url) ? `no node answers as one of a cluster: ${await nodeFailure(url, cause)}` : cause
     throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`, { cause: new Error(reason) })
   }
   await assertNoSentinel(client, url)
@@ -92,8 +92,8 @@ async function failureOf(client: RedisClient, connectMs: number): Promise<string
 
 const NODE_MS = 2_000
 
-/** A cluster client does not say why it cannot connect to a node, such as a certificate, so this asks the first node. */
-async function ofNode(clusterUrl: string, otherwise: string): Promise<string> {
+/** A cluster client does not report why it cannot connect to a node, for example a certificate, so this asks the first node. */
+async function nodeFailure(clusterUrl: string, otherwise: string): Promise<string> {
   // A password may have a comma.
   const second = clusterUrl.indexOf(',', clusterUrl.lastIndexOf('@') + 1)
   const url = clusterUrl.slice(0, second < 0 ? undefined : second).replace('-cluster:', ':')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { isHeld, takeLock } from '../run/socket-lock.mjs'
 
 const LOCK = 'lock.sock'
-/** A longer path cannot be that of a lock. The folder then has none, and stays after kill -9. */
+/** A longer path is too long for a lock. The folder then has none, and stays after kill -9. */
 const LOCK_PATH_MAX_BYTES = 90
 
 /**

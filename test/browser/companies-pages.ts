@@ -71,7 +71,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await checkNarrow(page, ['home', 'home/received', 'pages', 'companies', `companies/of?id=apple.com`].map(at))
 }
 
-/** This week in a sentence and numbers, the newest companies, and what was filtered. */
+/** This week in a sentence and numbers, the newest companies, and the filtered events. */
 async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tenant }: CompaniesSite): Promise<void> {
   const home = `${origin}/t/${tenant}/home`
   await page.goto(home)
@@ -181,7 +181,7 @@ async function storeCompanies({ clickhouseUrl, tenant }: CompaniesSite): Promise
   assert.equal(response.status, 200, await response.text())
 }
 
-/** Empties the search in the moment in which the URL takes up what was typed: what is typed later must win. */
+/** Empties the search in the moment in which the URL takes up the typed text: later typing must win. */
 const CLEAR_SEARCH_ONCE_IN_URL = `
   const replace = history.replaceState
   history.replaceState = function (...args) {
@@ -345,7 +345,7 @@ async function checkCompany({ page, assertAccessible }: WatchedPage, companies: 
   const [, tenant] = /\/t\/([^/]+)/.exec(companies)!
   await page.goto(`${companies}?q=apple`)
   await page.getByRole('row').filter({ hasText: 'apple.com' }).getByRole('link').click()
-  await page.getByRole('heading', { name: 'Why it is this company' }).waitFor()
+  await page.getByRole('heading', { name: 'Why this company' }).waitFor()
   await page.locator('.ui-chart canvas').waitFor()
   const sessions = page.getByRole('region', { name: 'Sessions', exact: true })
   await sessions.getByText('/pricing').first().click()
@@ -375,7 +375,7 @@ async function checkCorrections(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Undo', exact: true }).first().click()
   await main.getByText('This company is hidden').waitFor({ state: 'hidden' })
   const choose = async (entry: string) => {
-    await main.getByRole('button', { name: 'Correct', exact: true }).click()
+    await main.getByRole('button', { name: 'Edit company', exact: true }).click()
     await page.getByRole('menuitem', { name: entry }).click()
   }
   await choose('Note…')
@@ -408,11 +408,11 @@ async function checkNotThem(
   assert.equal(response.status, 200, await response.text())
   await page.goto(`${origin}/t/${tenant}/companies/of?id=wrong.example`)
   const main = page.getByRole('main')
-  await main.getByRole('button', { name: 'Correct', exact: true }).click()
+  await main.getByRole('button', { name: 'Edit company', exact: true }).click()
   await page.getByRole('menuitem', { name: 'It is not them…' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText('Hides 1 company, with 1 visit').waitFor()
-  await dialog.getByText('Wrong Net: 1 visit, nothing of it is left to see').waitFor()
+  await dialog.getByText('Wrong Net: 1 visit, no visible event is left').waitFor()
   await assertAccessible()
   await dialog.getByRole('button', { name: 'Make the rule and hide visits' }).click()
   await main.getByText(/^Stored visits (will be|are being) updated$/).waitFor()
@@ -460,7 +460,7 @@ async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenan
     for (const again of [false, true]) {
       if (again) await page.reload()
       await page.getByRole('heading', { name: `Odd ${i}` }).waitFor()
-      await page.getByRole('region', { name: 'Who it is' }).getByText(id, { exact: true }).first().waitFor()
+      await page.getByRole('region', { name: 'Company', exact: true }).getByText(id, { exact: true }).first().waitFor()
     }
   }
 }

@@ -18,7 +18,9 @@ const TENANT = 'watch'
 /** An address of a company in the starter data. */
 const COMPANY_IP = '17.253.144.10'
 
-test('a member saves a segment, is told when a company enters it, and sees what became of it', { skip }, async (t) => {
+test('a member saves a segment, gets a message when a company enters it, and sees the delivery', {
+  skip,
+}, async (t) => {
   if (typeof browser === 'string') return
   const shared = await sharedSite()
   const { ready, origin } = shared

@@ -32,7 +32,7 @@ test('a member has the companies of a segment written every Monday, and finds th
     await page.getByRole('menuitem', { name: entry }).click()
   }
 
-  await t.test('the page says what an operator sets, and a new export needs a segment', async () => {
+  await t.test('the page names the settings of an operator, and a new export needs a segment', async () => {
     await page.getByRole('link', { name: 'Exports' }).click()
     await main.getByText('There is no export yet').waitFor()
     await main.getByText('an operator sets ARCHIVE_URL').waitFor()

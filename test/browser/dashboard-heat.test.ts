@@ -30,7 +30,7 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
   const heatOf = (name: string) => main.getByRole('row').filter({ hasText: name }).getByRole('note')
   const open = (path: string) => page.goto(`${origin}/t/${TENANT}/${path}`)
 
-  await t.test('the column is there without a choice, and all columns fit', async () => {
+  await t.test('the column is shown by default, and all columns fit', async () => {
     await open('companies')
     await heatOf('Keen').getByText('58').waitFor()
     const table = main.getByRole('region', { name: 'Companies' })
@@ -74,7 +74,7 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
     assert.deepEqual(await names(), ['Rising', 'Keen'])
   })
 
-  await t.test('home says who is heating up, and why', async () => {
+  await t.test('home names the companies that are heating up, and why', async () => {
     await open('home')
     const rising = main.getByRole('region', { name: 'Heating up' })
     await rising.getByRole('link', { name: 'Rising' }).waitFor()
@@ -90,7 +90,7 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
     await section.getByText('1 page read in 90 days, such as /pricing').waitFor()
     await section.getByRole('textbox').fill('/docs?page=1')
     await section.getByRole('button', { name: 'Add page' }).click()
-    await section.getByText('leave out what begins with ? or #').waitFor()
+    await section.getByText('leave out the part from ? or # on').waitFor()
     await assertAccessible()
     await section.getByRole('textbox').fill(`${origin}/Docs`)
     await section.getByRole('button', { name: 'Add page' }).click()

@@ -7,7 +7,7 @@ import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
 import { until } from '../support/until.ts'
 
-/* Lists of the dashboard: what is chosen, where the reader was, the language, and narrow screens. */
+/* Lists of the dashboard: the choice, the reader's place, the language, and narrow screens. */
 
 const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
@@ -110,7 +110,7 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     await holds('scrollY === 0 && document.activeElement.id === "content"')
   })
 
-  await t.test('Pages remembers whose readers were open', async () => {
+  await t.test('Pages remembers which readers were open', async () => {
     await page.goto(at('pages'))
     await main.getByRole('button', { name: 'Show companies that read /pricing' }).click()
     await link(1).click()

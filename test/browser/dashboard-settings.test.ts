@@ -167,9 +167,9 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await page.getByRole('button', { name: `Apply to the past: ${rule}` }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText(/^Hides 1 company, with \d+ visits?$/).waitFor()
-    await dialog.getByText(/^Apple: \d+ visits?, nothing of it is left to see$/).waitFor()
+    await dialog.getByText(/^Apple: \d+ visits?, no visible event is left$/).waitFor()
     await assertAccessible()
-    // A job may run for a moment only: what the page shows is kept.
+    // A job may run for a moment only, so the test keeps the texts of the page.
     await page.evaluate(`{
       const seen = (window.seenOfJob = new Set())
       new MutationObserver(() => {
@@ -183,7 +183,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await page.getByText(/^\d+ visits? (?:is|are) hidden/).waitFor()
     await assertAccessible()
     const seen = await page.evaluate<string[]>('[...window.seenOfJob]')
-    assert.ok(seen.includes('Part that is done') && seen.includes('Stored visits are being updated'), seen.join())
+    assert.ok(seen.includes('Progress of the update') && seen.includes('Stored visits are being updated'), seen.join())
     await page.getByRole('link', { name: 'Companies' }).first().click()
     await page.getByRole('row').filter({ hasText: 'Apple' }).waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'Settings' }).click()
@@ -255,7 +255,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
       await page.getByText('needs attention').waitFor()
       await assertAccessible()
 
-      await page.getByRole('button', { name: 'What to paste for Shop' }).click()
+      await page.getByRole('button', { name: 'Setup of Shop' }).click()
       assert.equal(await page.getByLabel('Browser key').inputValue(), browserKey)
       await page.getByLabel('Address of the API').fill('https://ipid.example')
       await page.getByRole('button', { name: 'Use this address' }).click()

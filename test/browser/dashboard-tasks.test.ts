@@ -8,7 +8,7 @@ import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
 
-/* What a marketer wants to know, found by the words on the pages alone. */
+/* Tasks of a marketer, solved by the words on the pages alone. */
 
 const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined

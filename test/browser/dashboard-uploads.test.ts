@@ -70,7 +70,7 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   // CSV with other column names, and one bad row.
   await choose('visits.csv', 'Visitor;Visited at;What\n17.0.0.3;2026-11-22 08:00;open\n17.0.0.4;soon;open\n')
   const column = (name: string) =>
-    page.getByRole('group', { name: 'What the columns are' }).getByLabel(name, { exact: true })
+    page.getByRole('group', { name: 'Columns of the file' }).getByLabel(name, { exact: true })
   await page.getByText('Of the first 2 rows, 1 would be stored, 1 has a problem').waitFor()
   assert.equal(await column('Visitor').inputValue(), 'ip')
   assert.equal(await column('Visited at').inputValue(), 'timestamp')

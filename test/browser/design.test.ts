@@ -92,7 +92,7 @@ test('rows are reached, opened and chosen with the keyboard', { skip }, async (t
   assert.equal(await page.getByLabel('Find in Country').inputValue(), 'jk')
 })
 
-test('a toast takes back what was done, and says when it cannot', { skip }, async (t) => {
+test('a toast undoes an action, and reports when it cannot', { skip }, async (t) => {
   const { page, assertAccessible } = await openParts(t)
   await page.getByRole('button', { name: 'Hide', exact: true }).click()
   // It stays as long as the pointer is on it.
@@ -108,7 +108,7 @@ test('a toast takes back what was done, and says when it cannot', { skip }, asyn
   await page.getByRole('alert').filter({ hasText: 'undone' }).waitFor({ state: 'detached' })
 })
 
-test('filters take several values, spans have names, and what opens gives the focus back', { skip }, async (t) => {
+test('filters take several values, spans have names, and popovers return the focus', { skip }, async (t) => {
   const { page, assertAccessible, assertClean } = await openParts(t)
   await page.getByRole('button', { name: 'Country' }).click()
   await page.getByLabel('Find in Country').fill('ger')

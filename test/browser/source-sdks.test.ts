@@ -31,7 +31,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   snowplow: ['add-to-basket', 'page', 'signed_up'],
   matomo: ['Buy', 'outlink', 'page', 'page'],
 }
-/** What an example returns, if it does: what its library reported. */
+/** An example's return value, if any: the report of its library. */
 const RESULTS: Readonly<Record<string, unknown>> = {
   mixpanel: [1, 1, 1],
   matomo: { image: 'load', bulk: { status: 'success', tracked: 1, invalid: 0 } },
@@ -133,7 +133,7 @@ test('browser libraries and the script tag send their events, and the company is
   proxy.visitor = `17.${names.length}.0.1`
   await t.test('the script tag reports pages, navigation, events and people', (t) => reportsVisits(t, world))
   await t.test('the script tag: events in flight when the page is left arrive once', (t) => arrivesOnce(t, world))
-  await t.test('the script tag: what cannot be sent while leaving is sent by the next page', (t) =>
+  await t.test('the script tag: an event that cannot be sent while leaving is sent by the next page', (t) =>
     sendsLater(t, world),
   )
   await t.test('the script tag repeats with the same ids after 500, 429 and network errors', (t) => repeats(t, world))

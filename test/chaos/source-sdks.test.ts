@@ -12,7 +12,7 @@ const skip = await installSdks()
 /** Small batches and short waits, so that every fault meets requests. The number of tries is the libraries' own. */
 const OPTIONS: Readonly<Record<string, object>> = {
   segment: { flushAt: 4, flushInterval: 100 },
-  // Without a handler, the library throws what it cannot send.
+  // Without a handler, the library throws for unsent events.
   rudderstack: { flushAt: 4, flushInterval: 100, logLevel: 'none', errorHandler: () => {} },
   posthog: { flushAt: 4, flushInterval: 100, fetchRetryDelay: 300 },
   'posthog, version 1': { flushAt: 4, flushInterval: 100, fetchRetryDelay: 300 },
@@ -30,8 +30,8 @@ const REPEATING: Readonly<Record<string, string>> = {
   snowplow: '/s/snowplow/',
 }
 
-test('what a Node library reports as delivered is stored once, whatever fails meanwhile', { skip }, async (t) => {
-  // PostHog's library prints what it cannot send.
+test('an event that a Node library reports as delivered is stored once, despite any failure', { skip }, async (t) => {
+  // PostHog's library prints a line about unsent events.
   t.mock.method(console, 'error', () => {})
   const instance = await startInstance(t, { SINK_LINGER_MS: '100' })
   const proxy = await startReverseProxy(t, () => instance.ready.url)

@@ -73,7 +73,7 @@ test('a source keeps the same as /v1/ingest for the same event, in the archive t
   await send({ ...VISIT, visitor: { address: 17 } })
   assert.equal(kept.rows.length, 1)
   assert.match(kept.rows[0]!, /^17\.0\.0\.1\tacme\tv1\t[\d.]+\t1795334400\.000\tbell\t\\N\tlobby\t\{"door":2\}\t/)
-  // What was rejected is counted in the archive, so that a replay counts it again.
+  // Rejected events are counted in the archive, so that a replay counts them again.
   assert.deepEqual(
     kept.payloads.slice(1).map((row) => row.split('\t').slice(2)),
     [['!ip must be a string', '1']],

@@ -106,7 +106,7 @@ async function startEvaluator(t: TestContext, perHour = 1_000) {
         () => client.hget(keys.alertProgress(alert.id), 'baseline'),
         (baseline) => baseline === at,
       )
-      // What is received in the same millisecond counts as before.
+      // An event received in the same millisecond counts as earlier.
       clock.nowMs++
       return alert
     },
@@ -214,7 +214,7 @@ test('a company that comes back after the days is reported once for each return'
   assert.equal(new Set(await world.ids(alert)).size, 2)
 })
 
-test('another filter of a segment starts its alerts again: what it adds is not reported', async (t) => {
+test('another filter of a segment starts its alerts again: companies that it adds are not reported', async (t) => {
   const world = await startEvaluator(t)
   const { tenantId, segments, client } = world
   const segment = await segments.create(tenantId, 'Keen', 'country=DE')
@@ -343,7 +343,7 @@ test('a company leaves a segment when the days of its hidden visits are over, an
   assert.deepEqual(companiesOf(await world.messages(alert)), ['known.example', 'known.example'])
 })
 
-test('what was reported of a company is corrected when a rule hides its visits, and when they are shown again', async (t) => {
+test('a report about a company is corrected when a rule hides its visits, and when they are shown again', async (t) => {
   const world = await startEvaluator(t)
   const apply = ruleApplier(t, world)
   await world.alert({ on: 'company.first_seen' })
@@ -413,7 +413,7 @@ test('when too many companies are touched, all that have a fresh visit are evalu
   assert.equal(new Set(companiesOf(await world.messages(alert))).size, 700)
 })
 
-test('after a reenrichment only a correction of what was sent is reported', async (t) => {
+test('after a reenrichment only a correction of a sent message is reported', async (t) => {
   const world = await startEvaluator(t)
   const first = await world.alert({ on: 'company.first_seen' })
   const corrected = await world.alert({ on: 'company.corrected' })

@@ -163,7 +163,7 @@ async function startWorld(t: TestContext) {
   }
 }
 
-test('what happens between the creation of an alert and its first evaluation is reported', async (t) => {
+test('events between the creation of an alert and its first evaluation are reported', async (t) => {
   const world = await startWorld(t)
   const { tenantId, clock } = world
   const germans = await world.segments.create(tenantId, 'Germans', 'country=DE')
@@ -191,7 +191,7 @@ test('what happens between the creation of an alert and its first evaluation is 
   assert.deepEqual(reported, [['new.example'], ['old.example'], ['new.example'], ['back.example']])
 })
 
-test('what an evaluation in progress has read before an alert, a resumption or another filter is evaluated again', async (t) => {
+test('companies that an evaluation in progress has read before an alert, a resumption or another filter are evaluated again', async (t) => {
   const world = await startWorld(t)
   const { tenantId, clock, alerts, segments } = world
   const segment = await segments.create(tenantId, 'Keen', 'country=FR')
@@ -249,7 +249,7 @@ test('above the limit of an hour, each company is in one message, and no hour ha
   const alert = await world.alert({ on: 'company.first_seen' })
   const turn = (killer?: Killer) => world.evaluator(killer, undefined, perHour).turn()
   const queue = { tenantId, alertId: alert.id, queue: 'due' } as const
-  /** Delivers what is due, as a sender that is killed before its answer: the next one settles it again. @returns how many */
+  /** Delivers due messages, like a sender that is killed before its answer: the next one settles it again. @returns how many */
   const deliver = async () => {
     const due = await deliveries.due(queue, clock.nowMs, 1_000)
     for (const id of due) {
@@ -295,7 +295,7 @@ test('above the limit of an hour, each company is in one message, and no hour ha
   assert.deepEqual([digests.length, new Set(digests.map(({ data }) => data.digest))], [kills, new Set(['limit'])])
 })
 
-/** What a company had at a moment. */
+/** The state of a company at a moment. */
 interface Past {
   readonly country: string
   readonly events: number

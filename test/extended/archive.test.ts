@@ -78,8 +78,8 @@ test('the archive of a tenant holds its events as sent; tenants without one stor
   const all = parts.flatMap((part) => part.events).filter((event) => !isProbe(event))
   assert.deepEqual(multiset(all.map((event) => event.sent)), multiset(sent))
   const statuses = all.map(({ eventId, status }) => `${eventId} ${status}`)
-  const told = results.map(({ event_id, status }: { event_id: string; status: string }) => `${event_id} ${status}`)
-  for (const one of told) assert.ok(statuses.includes(one), one)
+  const texts = results.map(({ event_id, status }: { event_id: string; status: string }) => `${event_id} ${status}`)
+  for (const one of texts) assert.ok(statuses.includes(one), one)
   const ofJob = parts.filter(({ location }) => location.source === 'batch')
   assert.deepEqual([...new Set(ofJob.map(({ location }) => location.run))], [job_id])
   assert.deepEqual(ofJob.flatMap((part) => part.events.map(({ status }) => status)).sort(), [

@@ -145,10 +145,10 @@ test('a backup that fails removes no old one, leaves nothing, and is tried again
   assert.deepEqual(await whole(), ['2026-11-26T03-00Z'])
 })
 
-test('files of others in the place are neither in the way nor removed', async (t) => {
+test('foreign files in the place neither disturb nor are removed', async (t) => {
   const { client, clock, start, state, whole, folder } = await startBackups(t)
   const backups = join(folder, 'backups')
-  // A disk has such a folder, which only root may read.
+  // Like `lost+found` of a disk, which only root may read.
   for (const name of ['lost+found', 'photos']) {
     await mkdir(join(backups, name), { recursive: true })
     await writeFile(join(backups, name, 'x'), '')
@@ -259,7 +259,7 @@ test('an attempt that cannot write its first object leaves no folder', async (t)
   assert.deepEqual((await readdir(join(folder, 'backups'))).sort(), ['.partial', 'owner.json'])
 })
 
-test('a start removes what a killed process left in the spool, and nothing else', async (t) => {
+test('a start removes the leftovers of a killed process in the spool, and nothing else', async (t) => {
   const { start, state, folder } = await startBackups(t)
   const spool = join(folder, 'spool')
   for (const name of ['2026-11-24T03-00Z-0123abcd', '2026-11-24T03-00Z-0123abcd.17.part', 'lost+found']) {
@@ -324,7 +324,7 @@ test('a second ipid writes and removes nothing in the place of another one, unti
   await second.stop()
 })
 
-test('an ipid whose place is taken over while it copies a backup leaves no whole one', async (t) => {
+test('an ipid whose place is taken over while it copies a backup leaves no complete one', async (t) => {
   const { clock, start, state, whole, place, folder } = await startBackups(t)
   const folderStore = new FolderStore(join(folder, 'backups'))
   let isTaken = false
@@ -368,7 +368,7 @@ test('where the disk of backups is not mounted, none is written, and the status 
   assert.deepEqual(await whole(), ['2026-11-25T03-00Z', '2026-11-26T03-00Z'])
 })
 
-test('a place with backups of version 0.2.0, which knew no owners, goes on', async (t) => {
+test('a place with backups of version 0.2.0, which knew no owners, stays in use', async (t) => {
   const { clock, start, state, whole, place, folder } = await startBackups(t)
   const first = await start()
   await state(({ dueMs }) => dueMs === THREE)

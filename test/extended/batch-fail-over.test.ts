@@ -64,7 +64,7 @@ class FailingOver {
     this.#feeding = feeding
   }
 
-  /** The next master has what is written until now. */
+  /** The next master has the writes until now. */
   async note(): Promise<void> {
     this.#moment = (await this.#client.callBuffer('EVAL', ALL_KEYS, 0)) as Moment
   }

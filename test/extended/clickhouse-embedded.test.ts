@@ -71,7 +71,7 @@ test('it stops when asked, and the next one finds the stored rows', async (t) =>
 test('after kill -9 the folder opens again, and onExit has been called', async (t) => {
   const path = await folder(t)
   let tell: (reason: string) => void = () => {}
-  const told = new Promise<string>((resolve) => {
+  const reported = new Promise<string>((resolve) => {
     tell = resolve
   })
   const first = await start(t, path, { onExit: tell })
@@ -79,7 +79,7 @@ test('after kill -9 the folder opens again, and onExit has been called', async (
   await sql(first.url, TABLE, 'd')
   await sql(first.url, 'INSERT INTO t VALUES (1)', 'd')
   process.kill(first.pid, 'SIGKILL')
-  assert.equal(await told, 'signal SIGKILL')
+  assert.equal(await reported, 'signal SIGKILL')
   const second = await start(t, path)
   assert.equal(await sql(second.url, 'SELECT a FROM t', 'd'), '1\n')
 })

@@ -13,7 +13,7 @@ import { sendRaw } from '../support/raw-request.ts'
 import { until } from '../support/until.ts'
 
 /*
- * What the users of the embedded ClickHouse may do. ClickHouse itself refuses: this server has no wall, as on a kernel without
+ * The rights of the users of the embedded ClickHouse. ClickHouse itself refuses: this server has no wall, as on a kernel without
  * Landlock. Two statements are left to the wall, see the end.
  */
 
@@ -240,7 +240,7 @@ const WITHOUT_RIGHT = [
   'SELECT addressToLine(1)',
 ]
 
-/** What only analysts are refused. */
+/** Refused to analysts only. */
 const NOT_FOR_ANALYSTS = [
   "INSERT INTO ipid.events (ip) VALUES ('')",
   "INSERT INTO ipid.events (ip) SELECT ''",
@@ -520,7 +520,7 @@ test('the server starts with every definition that it has accepted', async () =>
   for (const name of [...made, 'expired', 'thrown', 'gone', '`../../up`']) await analyst(`DROP TABLE ${name} SYNC`)
 })
 
-test('the wall keeps what rights do not cover in the data folder', async (t) => {
+test('the wall confines functions without rights to the data folder', async (t) => {
   const walled = await startTestClickHouse(t)
   if (!walled.walled) return t.skip('no Landlock')
   // The scalar function `file()` fails without the wall too, because its working folder is gone.

@@ -199,7 +199,7 @@ test('one of two shards is killed in the middle of a command, and the command re
     )
   })
 
-  await step('retention goes on after a shard was down', async () => {
+  await step('retention continues after a shard was down', async () => {
     const old = (shard: TestShard, id: string, at: string) =>
       shard.client.command({
         query: `INSERT INTO ipid.events_local (tenant_id, event_id, received_at, timestamp) VALUES ('demo', '${id}', '${at}', '${at}')`,

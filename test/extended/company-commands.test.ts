@@ -111,7 +111,7 @@ test('intent pages are chosen, shown and taken back by commands, and heat follow
   assert.deepEqual(await interested(), ['c0', 'c3'])
 
   for (const [args, message] of [
-    [['/x?id=1'], /leave out what begins with \? or #/],
+    [['/x?id=1'], /leave out the part from \? or # on/],
     [['/pricing*'], /leave out the \*/],
     [['https://warm.example/'], /has no word in its path/],
     [['x'.repeat(101)], /at most 100 characters/],
@@ -125,7 +125,7 @@ test('intent pages are chosen, shown and taken back by commands, and heat follow
   assert.deepEqual(await interested(), ['c0', 'c3'])
 })
 
-test('a command that cannot correct says what is wrong, and writes nothing', async () => {
+test('a command that cannot correct reports why, and writes nothing', async () => {
   await run('tenant', 'create', 'quiet')
   const before = await clickhouse.rows<{ n: number }>('SELECT count() AS n FROM company_corrections')
   for (const [args, message] of [

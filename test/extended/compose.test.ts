@@ -125,7 +125,7 @@ test('no service has more rights, memory or log than it needs', () => {
   for (const name of ['redis', 'clickhouse']) assert.equal(file.services[name]!.user, name)
 })
 
-test('mounted files exist, and what the monitoring reads is what the services have', () => {
+test('mounted files exist, and the monitoring reads the files of the services', () => {
   const mounted = services.flatMap(({ volumes = [] }) => volumes).filter((volume) => volume.startsWith('./'))
   assert.ok(mounted.length >= 3)
   for (const volume of mounted) assert.ok(existsSync(new URL(`../../${volume.split(':')[0]}`, import.meta.url)), volume)
@@ -141,7 +141,7 @@ test('mounted files exist, and what the monitoring reads is what the services ha
 })
 
 /**
- * What a container of `hardened` leaves a process: everything but its own folder is read-only, and there is no capability to gain.
+ * The limits of a process in a container of `hardened`: everything but its own folder is read-only, and there is no capability to gain.
  * Undefined where this test may not make it.
  */
 function confinement(site: TestSite): readonly string[] | undefined {

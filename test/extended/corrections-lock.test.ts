@@ -4,7 +4,7 @@ import { correctionsLock } from '../../src/companies/corrections/lock.ts'
 import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
 import { redis, tenant, tenants } from '../support/dashboard-access.ts'
 
-/** A lock as another process has it, and what its writers did. */
+/** A lock held by another process, and the actions of its writers. */
 function writers() {
   const steps: string[] = []
   let resolve = () => {}

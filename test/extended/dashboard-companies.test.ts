@@ -266,7 +266,7 @@ test('the choices of a filter follow all other filters', async () => {
   })
 })
 
-test('lists, details and pages of companies follow what people corrected', async () => {
+test('lists, details and pages of companies follow corrections', async () => {
   const rows = [
     event('one.example', { ip: '192.0.2.1', business_name: 'One', industry: 'Software' }),
     event('two.example', { ip: '192.0.2.1', business_name: 'Two', industry: 'Banking', received_at: NOON_MS + 5 }),
@@ -362,7 +362,7 @@ test('companies are filtered by tag, owner and whether they are hidden', async (
   assert.ok(csv.includes(',"key account, retail, food",Ada,,kept.example'), csv)
 })
 
-test('companies are corrected by calls, by the person who signed in, and taken back', async () => {
+test('companies are corrected by calls, in the name of the signed-in person, and changes are undone', async () => {
   await insert([event('wrong.call.example', { tenant_id: 'shop' }), event('right.call.example', { tenant_id: 'shop' })])
   const path = '/api/tenants/shop/corrections'
   const done = async (to: string, body: object) => {
@@ -413,7 +413,7 @@ test('companies are corrected by calls, by the person who signed in, and taken b
   assert.equal((await member.get(path)).status, 404)
 })
 
-test('intent pages are changed by calls, say what they match, and move heat at once', async () => {
+test('intent pages are changed by calls, have matches, and change heat at once', async () => {
   const path = '/api/tenants/warm/intent-pages'
   const pages = ['/pricing', '/Pricing?x=1', '/warm/p%C3%A9age', '/warm/\u4ef7\u683c']
   await insert(
@@ -472,7 +472,7 @@ test('intent pages are changed by calls, say what they match, and move heat at o
 
   const { changes: before } = await state()
   for (const [wrong, part] of [
-    [{ add: ['/x?id=1'] }, 'leave out what begins with ? or #'],
+    [{ add: ['/x?id=1'] }, 'leave out the part from ? or # on'],
     [{ add: ['///'] }, 'has no word in its path'],
     [{ remove: ['/nowhere'] }, '"/nowhere" is no intent page'],
     [{ remove: [...INTENT_PAGES.defaults] }, 'at least one intent page is needed'],
@@ -585,7 +585,7 @@ test('an export without its table is an error, not a file', async () => {
   assert.match(answer.text, /ClickHouse lacks a table of ipid/)
 })
 
-test('a list is sorted and filtered by heat, and says what it is made of', async () => {
+test('a list is sorted and filtered by heat, with its parts', async () => {
   const nowMs = Date.now()
   const visit = (company: string, id: string, extra = '') =>
     event(company, { ...{ tenant_id: 'other', event_id: id, extra }, ...{ received_at: nowMs, timestamp: nowMs } })

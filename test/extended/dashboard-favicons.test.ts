@@ -53,7 +53,7 @@ test('a member gets the icon of a company, with none of the headers of its site'
   assert.deepEqual([none.status, none.headers.get('cache-control')], [204, 'private, max-age=3600'])
 })
 
-test('only for companies that the tenant has, and only to who is signed in', async () => {
+test('only for companies of the tenant, and only for signed-in users', async () => {
   sites.asked.length = 0
   for (const [client, path, status] of [
     [member, pathOf('secret.example'), 404],

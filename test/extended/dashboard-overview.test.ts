@@ -82,7 +82,7 @@ test('the overview counts kept events by day of receipt and by day of the event,
   )
 })
 
-test('home names who is new, who is heating up and who came back, with numbers of both weeks', async () => {
+test('home names new companies, those that are heating up and those that came back, with numbers of both weeks', async () => {
   const days = (company: string, ago: readonly number[], pageOf = (day: number) => String(day)) =>
     ago.map((day, i) =>
       event(company, {

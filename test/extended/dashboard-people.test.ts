@@ -239,7 +239,7 @@ test('a removed member does not come back by links that they made, and their key
   const maker = `person:${person}`
   const unnamed = await invite(ada)
   const carls = await invite(ada, { name: 'Carl' })
-  // A session without a person, and what it makes.
+  // A session without a person, and its records.
   const second = await followLink(await invite(ada))
   const bySecond = await invite(second)
   const keyBySecond = await post<CreatedKeyAnswer>(second, '/api/tenants/acme/keys', {})
@@ -326,7 +326,7 @@ test('the end of a session without a person ends the links that it made', async 
   assert.equal((await open(kept)).status, 200)
 })
 
-test('a member makes a link for nobody else on the list', async (t) => {
+test('a member makes no link for another person on the list', async (t) => {
   const dashboard = await start(t)
   const invite = async (name: string, email?: string) => {
     const secret = await people.invite(member.tenant, {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { CSV, OF_APPLE, startUploads } from '../support/dashboard-uploads.ts'
+import { APPLE_PREVIEW, CSV, startUploads } from '../support/dashboard-uploads.ts'
 
 test('a preview shows the outcome of each row, and detects address and time columns by content', async (t) => {
   const { preview } = await startUploads(t)
@@ -20,7 +20,7 @@ test('a preview shows the outcome of each row, and detects address and time colu
   assert.deepEqual(mapped.rows, [
     {
       ...{ line: 2, event: '{"ip":"17.0.0.1","timestamp":"2026-11-22T08:00:00.000Z"}', problem: null },
-      ...{ becomes: OF_APPLE, repeat_of: null },
+      ...{ becomes: APPLE_PREVIEW, repeat_of: null },
     },
     {
       ...{ line: 4, event: null, problem: 'timestamp "soon" is not a known form of date and time' },

@@ -61,7 +61,7 @@ const TRIAL = {
   newly_kept: {},
   unknown: 0,
 }
-/** What ClickHouse answers about sources: counts by id, or nothing while it is down. */
+/** ClickHouse's answer about sources: counts by id, or nothing while it is down. */
 let sourceCounts: ReadonlyMap<string, SourceCounts> | undefined = new Map()
 const sessions = new Sessions(new RedisSessionStore(redis), systemClock)
 const SETTINGS = settingsRoutes({
@@ -431,7 +431,7 @@ test('a rule is applied to the past by a job, which another request joins and a 
   assert.deepEqual(new Set(both.map(({ job_id }) => job_id)), new Set([job!.job_id]))
   assert.match(await refusal(client, path, { past: { days: 1 } }), /needs a change/)
   assert.match(await refusal(client, jobs, { rules: ['own 10.0.0.0/8'], past: { days: 1 } }), /has no rule/)
-  // What a removed rule hid is shown again without being asked for. Deleting it for good is a call of its own.
+  // Events that a removed rule hid are shown again without a request. Deleting them for good is a call of its own.
   const deletion = `${path}/delete-hidden`
   assert.match(await refusal(client, deletion, { rule: 'own 10.0.0.0/8' }), /has no rule/)
   const { job_id: id } = await post<Reenrichment>(client, deletion, { rule: rules[1] })

@@ -19,7 +19,7 @@ test('days of a cluster are built from the events of all shards, and each build 
   t.after(() => Promise.all([tables.close(), connections.close()]))
   for (const [index, { client }] of shards.entries())
     await client.command({ query: someEvents(2_000, index).replace('INTO events', 'INTO ipid.events_local') })
-  /** The comparison, which any host answers alike. */
+  /** The comparison, with the same answer from any host. */
   const exactness = async () => {
     const found = await Promise.all(
       shards.map(async ({ client }) => {

@@ -168,7 +168,7 @@ test('settings of Redis that lose events are problems, with the commands that me
   )
 })
 
-test('a wrong setting is one problem: nothing is said of its default', async (t) => {
+test('a wrong setting is one problem: its default gets no finding', async (t) => {
   const { findings } = await doctor(t, { BACKUP_URL: 'bucket/prefix' })
   const about = findings.filter(({ seen, remedy = '' }) => `${seen} ${remedy}`.includes('BACKUP_URL'))
   assert.deepEqual(
@@ -195,7 +195,7 @@ test('too few replicas for waitReplicas are a problem, and a status still answer
   }
 })
 
-test('a Redis Cluster that is none, or not there, is said to be', async (t) => {
+test('a Redis Cluster that is not one, or does not answer, is reported', async (t) => {
   const port = String(takePort())
   await startTestRedis(t, ['--port', port])
   for (const [REDIS_URL, reason] of [
@@ -273,7 +273,7 @@ function inOrder(query: string, params: URLSearchParams): string {
   return query.startsWith('SELECT 1') ? '1\n' : ''
 }
 
-test('a ClickHouse that refuses the user is said to, with a statement that mends it', async (t) => {
+test('a ClickHouse that refuses the user is reported, with a statement that fixes it', async (t) => {
   const of = async (answerOf: typeof inOrder) => {
     const { findings } = await doctor(t, { CLICKHOUSE_URL: await startRefusing(t, answerOf) })
     const bad = findings.filter(

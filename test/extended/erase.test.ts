@@ -173,7 +173,7 @@ test('erased events are in no file and no object, and all others are unchanged',
     assert.equal(await run.query(`SELECT groupArraySorted(9)(event_id) FROM events WHERE tenant_id = 'acme'`), "['a1']")
   })
 
-  await step('by source, with the counts of what it brought', async () => {
+  await step('by source, with the counts of its events', async () => {
     const { source_id, url } = JSON.parse(await run.ipid('source', 'create', 'acme', 'segment', '--json'))
     const call = (messageId: string, ip?: string) => ({ type: 'page', messageId, context: { ip } })
     const batch = [call('s1', OTHER), call('s2', OTHER), call('s2', OTHER), call('s3', '10.0.0.1'), call('s4')]

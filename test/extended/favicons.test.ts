@@ -41,7 +41,7 @@ async function startWorld(t: TestContext): Promise<World> {
   return { sites, clock, dir, favicons: make(), again: make }
 }
 
-test('the usual icon of a site is found by one request, which says who asks and nothing more', async (t) => {
+test('the usual icon of a site is found by one request, which names the caller and nothing more', async (t) => {
   const { sites, favicons } = await startWorld(t)
   sites.answers.set('acme.example/favicon.ico', ICO)
   assert.deepEqual(await favicons.of('t', 'ACME.example'), { bytes: ICO, type: 'image/x-icon' })
@@ -299,7 +299,7 @@ test('icons are kept for a week and their absence for a day, for all processes o
   }
 })
 
-test('what is in the folder is recognised anew, and a folder that cannot be written costs only the keeping', async (t) => {
+test('files of the folder are checked anew, and a read-only folder only disables the cache', async (t) => {
   const { favicons, dir, again, sites } = await startWorld(t)
   sites.answers.set('acme.example/favicon.ico', PNG)
   await favicons.of('t', 'acme.example')
@@ -317,7 +317,7 @@ test('the folder does not grow without bound', async (t) => {
   const dir = join(await temporaryFolder(t), 'favicons')
   await mkdir(dir)
   const clock = { nowMs: 1_000_000_000_000, now: () => clock.nowMs }
-  // What a killed process left.
+  // Left by a killed process.
   await writeFile(join(dir, 'x.part'), PNG)
   const cache = new IconCache({ dir, clock, log: silent, filesMax: 5, trimEvery: 1 })
   clock.nowMs = Date.now() + 60_000
@@ -330,7 +330,7 @@ test('the folder does not grow without bound', async (t) => {
   assert.deepEqual([(await readdir(dir)).length, (await cache.get('last.example'))?.length], [1, 0])
 })
 
-test('what another process is writing is not removed, and what could not be kept leaves nothing', async (t) => {
+test('files that another process writes are not removed, and a failed write leaves nothing', async (t) => {
   const dir = join(await temporaryFolder(t), 'favicons')
   const clock = { now: () => Date.now() }
   const cache = new IconCache({ dir, clock, log: silent, trimEvery: 1 })

@@ -18,15 +18,15 @@ interface ChildState {
 async function startChild(t: TestContext) {
   const child = fork(CHILD, [testedEngine()], { execArgv: ['--import', 'tsx'] })
   t.after(() => child.kill('SIGKILL'))
-  const port = await told<number>(child)
+  const port = await messageFrom<number>(child)
   const state = () => {
     child.send('state')
-    return told<ChildState>(child)
+    return messageFrom<ChildState>(child)
   }
   return { port, state }
 }
 
-async function told<T>(child: ChildProcess): Promise<T> {
+async function messageFrom<T>(child: ChildProcess): Promise<T> {
   const [message] = (await once(child, 'message')) as [T]
   return message
 }
@@ -81,7 +81,7 @@ test('a large answer that is read late arrives whole', async (t) => {
   const { port } = await startChild(t)
   const health = async () => await (await fetch(`http://127.0.0.1:${port}/healthz`)).text()
   const answer = await (await fetch(`http://127.0.0.1:${port}/openapi.json`)).arrayBuffer()
-  // What a connection received is kept as latin1, byte for byte.
+  // The received bytes of a connection, kept as latin1.
   const whole = Buffer.from(answer).toString('latin1')
   const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(t, port)))
   for (const { socket } of connections) socket.pause()

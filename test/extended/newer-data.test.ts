@@ -37,7 +37,7 @@ async function startRedis(t: TestContext) {
   return { url, client: connect(t, url) }
 }
 
-test('a start stores the form of the data once, and keeps who brought it', async (t) => {
+test('a start stores the form of the data once, with the version that raised it', async (t) => {
   const { client } = await startRedis(t)
   assert.equal(await storedForm(client), undefined)
   await client.set(keys.partitions(), 4)
@@ -131,12 +131,12 @@ test('events of a later version end the worker, and stay for that version', asyn
   assert.equal(pending![0], id)
   assert.equal(pending![3], 1)
   assert.equal(await client.xlen(keys.dead(0)), 0)
-  // The ingress goes on: its events wait.
+  // The ingress continues: its events wait.
   const answer = await instance.post('/v1/ingest', { events: [{ ip: '17.0.0.1', event_id: 'waits' }] })
   assert.equal(answer.status, 200)
 })
 
-test('ipid version shows what the instance stores, of a later version too', async (t) => {
+test('ipid version shows the stored forms, of a later version too', async (t) => {
   const { url, client } = await startRedis(t)
   const clickhouse = await startTestClickHouse(t)
   const env = { REDIS_URL: url, CLICKHOUSE_URL: clickhouse.url }

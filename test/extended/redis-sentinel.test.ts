@@ -24,7 +24,7 @@ import { until } from '../support/until.ts'
 const PER_REQUEST = 20
 const LINES = 2_000
 
-/** Sends requests, each until it is answered with 200, and counts what was not. */
+/** Sends requests, each until it is answered with 200, and counts other answers. */
 class Sender {
   readonly #instance: TestInstance
   #next = 0

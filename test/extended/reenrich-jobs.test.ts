@@ -172,7 +172,7 @@ function dying(last: string) {
   return { lease, events, isDead: () => isDead }
 }
 
-test('a job gives what the shell gives, for the events of its rules, after a kill at any step', async () => {
+test('a job gives the result of the command, for the events of its rules, after a kill at any step', async () => {
   const steps = ['begin', 'stage', 'stagedVisits', 'complete', 'remove', 'insert', 'countFiltered', 'drop']
   const tenants = ['shell', 'whole', ...steps.map((step) => step.toLowerCase())]
   await insert(tenants.flatMap(rows))
@@ -231,7 +231,7 @@ test('a job gives what the shell gives, for the events of its rules, after a kil
   assert.deepEqual(await readReenrichments(redis), { open: 0, jobs: [] })
 })
 
-test('a command finishes the copy of a killed job, and the job still knows what it changed', async () => {
+test('a command finishes the copy of a killed job, and the job still knows its changes', async () => {
   await insert(rows('acme'))
   await request('acme')
   const { isDead, ...parts } = dying('complete')

@@ -191,7 +191,7 @@ test('tables and archive drop events by age, and the views are right for the res
       name: 'tables',
       removeAged: async () => {
         tries++
-        throw new Error('away')
+        throw new Error('down')
       },
       close: async () => {},
     }

@@ -22,7 +22,7 @@ import { stepsOf } from '../support/steps.ts'
  */
 
 const [DAYS, COMPANIES, TENANTS] = [60, 2_000, 2]
-/** Of a company on a day with visits. A company has such a day in five. */
+/** Events of a company on a day with visits. A company has one in five days. */
 const EVENTS_A_VISITED_DAY = 10
 const COMPANIES_A_DAY = COMPANIES / 5
 const EVENTS_A_DAY = COMPANIES_A_DAY * EVENTS_A_VISITED_DAY
@@ -82,7 +82,7 @@ const MERGED = eventsOf(7)
 /** Stored days of merged companies and of their target, which are in a granule or two of each month. */
 const MERGED_DAYS = 6 * 2 * DAY_GRANULE * partsOf(DAYS)
 
-/** What is stored: nothing but events; days; days, and companies are merged and hidden. */
+/** The stored data: only events; also days; also days, merges and hidden companies. */
 type Stored = 'events' | 'days' | 'days and corrections'
 
 /** The most rows that each question may read. */
@@ -205,7 +205,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, () => Promis
     'Company: events': () => activity.events('acme', one),
     Pages: async () => {
       const { rows, total } = await pages.pages('acme', span(30), days)
-      // All companies of a page have as many visits, so any of them may be its top ones.
+      // All companies of a page have the same number of visits, so any of them may be its top ones.
       return { rows: rows.map(({ top, ...row }) => ({ ...row, top: top.length })), total }
     },
     'Pages: companies': () => pages.companies('acme', span(30), { host: 'shop.example', path: '/pricing' }),

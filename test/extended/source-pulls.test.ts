@@ -44,7 +44,7 @@ interface ListedCursor {
   readonly done: readonly string[]
 }
 
-/** A place with those items. Its cursor names what is done. */
+/** A place with those items. Its cursor names the finished ones. */
 class ListedPlace implements PullPlace {
   readonly failing = new Set<string>()
   readonly opened: string[] = []
@@ -318,9 +318,9 @@ test('a stop amid a round begins no turn', async (t) => {
   assert.equal(await readPullState(client, id), undefined)
 })
 
-test('when the process that pulls a source is killed, another one goes on, each line once', async (t) => {
+test('when the process that pulls a source is killed, another one continues, each line once', async (t) => {
   const { redis, client } = await startBatch(t)
-  // The second one is larger than what shares a job with others, so there are three jobs.
+  // The second one is too large to share a job with others, so there are three jobs.
   const items = { a: 3, b: 50_000, e: 2, g: 4 }
   const places = [new ListedPlace(items), new ListedPlace(items)] as const
   const id = 'src_two'
@@ -387,7 +387,7 @@ test('an item that fails stops no other that can be read, and a large one contin
   assert.match(state!.refusal!.message, /^c: it is Parquet: let the export write JSON lines/)
 })
 
-test('a backfill leaves half of the jobs to the own uploads of its tenant, and goes on when jobs end', async (t) => {
+test('a backfill leaves half of the jobs to the uploads of its tenant, and continues when jobs end', async (t) => {
   const { redis, client } = await startBatch(t)
   const place = new ListedPlace()
   const openMax = 4
@@ -467,7 +467,7 @@ async function forgetStuckSince(client: RedisClient, sourceId: string): Promise<
   await client.set(key, JSON.stringify(state))
 }
 
-test('what a backup copies of a pull is enough to continue it elsewhere', async (t) => {
+test('the state of a pull in a backup is enough to continue it elsewhere', async (t) => {
   const { redis, client } = await startBatch(t)
   const other = await startBatch(t)
   const place = new ListedPlace()
@@ -510,7 +510,7 @@ test('an instance pulls a bucket and Amplitude, through faults and kills, each e
   let bucket = ''
   let project = ''
 
-  await steps('objects are stored once, and what cannot be read is said in words', async () => {
+  await steps('objects are stored once, and unreadable ones are reported', async () => {
     for (let n = 0; n < 50; n++) putLog(s3, `logs/${n}.gz`, 40)
     s3.objects.set('logs/x.parquet', Buffer.from('PAR1....PAR1'))
     s3.modified.set('logs/x.parquet', Date.now())
@@ -609,7 +609,7 @@ test('an instance pulls a bucket and Amplitude, through faults and kills, each e
     assert.ok(asked > 8)
   })
 
-  await steps('a wrong secret is said in words, and a paused source rests', async () => {
+  await steps('a wrong secret is reported, and a paused source rests', async () => {
     const wrong = await create(['amplitude-export', '--region', 'eu', '--endpoint', amplitude.endpoint], {
       AMPLITUDE_API_KEY: amplitude.apiKey,
       AMPLITUDE_SECRET_KEY: 'wrong',

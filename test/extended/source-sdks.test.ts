@@ -62,7 +62,7 @@ test('Node libraries send their first example, and source keys open nothing else
     })
   }
   assert.deepEqual(asked, [])
-  await t.test('a source key opens its own source and nothing else, wherever it stands', () => opensOnly(instance))
+  await t.test('a source key opens its own source and nothing else, in every place', () => opensOnly(instance))
   await t.test('an answer names each event at its place in the request', () => answersByPlace(instance))
   await t.test('pages of other origins may use /s/… and nothing else', () => sharesOnly(instance))
   await t.test('a stranger with a public key stores no more than requests of the rate, with bounded events', () =>
@@ -126,7 +126,7 @@ async function opensOnly(instance: TestInstance): Promise<void> {
     ]
     for (const { status } of refused) assert.equal(status, 401, other)
   }
-  // Of two keys, the path counts, then the headers: a key cannot lend its rights to another.
+  // The key in the path wins over those in headers: a key cannot lend its rights to another.
   assert.equal((await sent(key, basic(posthog.key))).status, 401)
   assert.equal((await sent('', basic(key), '', `/${posthog.key}`)).status, 401)
   // Written in another way, a key is another key.
@@ -251,7 +251,7 @@ async function isBounded(instance: TestInstance): Promise<void> {
   const bomb = gzipSync(JSON.stringify({ batch: [], x: ' '.repeat(20_000_000) }))
   assert.equal((await send(one.key, { method: 'POST', body: bomb })).status, 413)
 
-  // What a sender writes does not become a reason: their number stays small.
+  // A sender's text does not become a reason: the number of reasons stays small.
   const odd = Array.from({ length: 100 }, (_, n) => ({
     ...{ type: 'track', event: `${n}`.padEnd(300, 'x'), messageId: { [`key${n}`]: n }, timestamp: `t${n}` },
     ...{ context: { ip: `nowhere${n}`, [`k${n}`]: n }, [`top${n}`]: n },

@@ -31,7 +31,7 @@ interface StubEvent {
   readonly url: string
 }
 
-/** A source of kind http that keeps what it accepts, as the API does: an event with a known id is a repeat. */
+/** A source of kind http that keeps accepted events, like the API: an event with a known id is a repeat. */
 async function stub(t: TestContext) {
   const byId = new Map<string, StubEvent>()
   const requests: string[] = []
@@ -241,7 +241,7 @@ test('standard input, a mapping, and lines that the API rejects', async (t) => {
   assert.deepEqual(api.pages(), ['/a', '/b'], 'the same input has the same ids')
 })
 
-test('bad usage is answered with what to do', async (t) => {
+test('bad usage is answered with the remedy', async (t) => {
   const [dir, api] = [folder(t), await stub(t)]
   const log = join(dir, 'app.log')
   writeFileSync(log, 'started\nstopped\n')

@@ -87,7 +87,7 @@ test('the private server is bounded, listens on no port, and makes clients wait 
 test('the private server has no secrets of ours in its environment', async (t) => {
   const path = folder(t)
   const [binary, variables] = [join(path, 'server'), join(path, 'variables')]
-  // The server overwrites what /proc has of its environment.
+  // The server overwrites its environment in /proc.
   writeFileSync(binary, `#!/bin/sh\nenv > '${variables}'\nexec redis-server "$@"\n`, { mode: 0o700 })
   await start(t, makeDataDir(join(path, 'data')), binary)
   const names = Array.from(readFileSync(variables, 'utf8').matchAll(/^(\w+)=/gm), (found) => found[1]!)
@@ -219,7 +219,7 @@ update*) : > ${bin}/updated;; esac`
   assert.equal((await find(bin, bin)).version, '7.0.15')
 })
 
-test('with no server, or only an old one, the error says what to install', async (t) => {
+test('with no server, or only an old one, the error names the package to install', async (t) => {
   const none = programs(t, {})
   await assert.rejects(find(none, none), {
     name: 'StartupError',

@@ -139,8 +139,8 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     const { stdout } = await runCommand(['rules', 'check', 'acme', '93.184.216.1'], { env })
     assert.match(stdout, /93\.184\.216\.1 +ok +isp +keep isp\n/)
     const ips = [...Object.values(ADDRESSES), '93.184.216.1', 'nonsense']
-    const told = (await runCommand(['enrich', '--tenant', 'acme', '--json', ...ips], { env })).stdout
-    const found = told
+    const printed = (await runCommand(['enrich', '--tenant', 'acme', '--json', ...ips], { env })).stdout
+    const found = printed
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
@@ -349,7 +349,7 @@ test('tenant rules apply at once, in both lanes, in replays and in re-enrichment
     assert.equal(await query("SELECT count() FROM events WHERE tenant_id = 'hiding'"), '0')
   })
 
-  await step('a rule `is` holds alike for live events, batch, lookups, bulk and re-enrichment', async () => {
+  await step('a rule `is` applies to live events, batch, lookups, bulk and re-enrichment', async () => {
     await ipid('tenant', 'create', 'held')
     const { key } = await ipid('key', 'create', 'held')
     const { apple, sunrise } = ADDRESSES

@@ -65,7 +65,7 @@ test('a running job reports its progress', async (t) => {
   assert.equal((await completed(json.job_id)).progress_current, 30)
 })
 
-test('another worker does a job whose worker was cut off, and progress does not go back', async (t) => {
+test('another worker takes a job whose worker was cut off, and progress does not decrease', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, job, completed, client } = await startIngress(t, redis)
   const { lookups, release } = heldLookups(25)

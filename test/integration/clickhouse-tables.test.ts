@@ -58,7 +58,7 @@ test('every value comes back as sent', async () => {
   })
 })
 
-test('a sink reads of a row what ClickHouse stores of it, by type', async () => {
+test('a sink reads the same values of a row as ClickHouse, by type', async () => {
   const rows: EventRow[] = [
     { event_id: 'full', session_id: '-9007199254740991', properties: '{"a":"\t\\"}', job_id: 'j', browser_key: 2 },
     { event_id: 'null', platform: '\\N', timestamp: Date.UTC(1900, 0, 1), asn: 0, quality: 0 },
@@ -314,7 +314,7 @@ test('the truth of sign-ups is read by address and session, and the networks whe
     at('2001:db8:1:2::3', { known_domain: 'b.com', ...email('y@b.com') }),
     at('#0123456789abcdef', { known_domain: 'b.com', ...email('z@b.com') }),
     at('203.0.113.7', { session_id: 1, timestamp: timestamp - 9 * DAY_MS, known_domain: 'old.com' }),
-    // Came with browser keys, so they are only counted; the last one is from before rows said so.
+    // They came with browser keys, so they are only counted. The last one is older than the column.
     at('203.0.113.7', { session_id: 1, browser_key: 1 }),
     at('203.0.113.9', { browser_key: 2, ...email('z@evil.com') }),
     at('203.0.113.7', { source_id: 'src_0000001', known_domain: 'evil.com', ...email('z@evil.com') }),
@@ -419,7 +419,7 @@ test('a masked address is a case of its network for all days, and is never propo
   assert.deepEqual(await proposals(truth.meetings(selection), undefined), [])
 })
 
-test('people are told apart by the value of an e-mail key, wherever it is in the event', async () => {
+test('people are distinguished by the value of an e-mail key, anywhere in the event', async () => {
   const work = { known_domain: 'acme.com' }
   await insert(
     'people',

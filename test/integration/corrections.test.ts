@@ -87,7 +87,7 @@ test('of several companies that are merged into one of them, that one stays, and
   assert.deepEqual(await corrections.list('into', ['a.example']), [])
 })
 
-test('the history of a company names what rules hid of it and of those that count for it', async () => {
+test('the history of a company names the events that rules hid, also those of merged companies', async () => {
   await withEvents('hiding')
   const at = '2025-11-20 00:00:00.000'
   const values = ['a.example', 'b.example', 'c.example'].map((company_id) => ({
@@ -177,14 +177,14 @@ test('a company whose visits a rule hides is known', async () => {
   assert.equal((await corrections.list('unseen'))[0]!.name, 'Hidden')
 })
 
-test('random changes and undos leave what a plain model says', async () => {
+test('random changes and undos give the state of a plain model', async () => {
   const events = await withEvents('model')
   let seed = 7
   const random = (below: number) => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff
     return (seed >> 8) % below
   }
-  // The model keeps merges as they were said, and finds the end of each chain anew every time.
+  // The model keeps merges as given, and finds the end of each chain anew every time.
   let said = new Map<string, { hidden: boolean; into: string; name: string }>()
   const done: { id: string; before: typeof said }[] = []
   const stateOf = (id: string) => said.get(id) ?? { hidden: false, into: '', name: '' }

@@ -92,6 +92,6 @@ test('requests asked together count as if each had come alone, in few calls', as
     assert.ok((await calls()) - before <= 2, 'one call, and one more while Redis does not know the script')
   }
   await redis.kill()
-  const away = await Promise.allSettled([quota.take(caller, 1), quota.take(caller, 2)])
-  assert.ok(away.every((result) => result.status === 'rejected' && result.reason instanceof UnavailableError))
+  const down = await Promise.allSettled([quota.take(caller, 1), quota.take(caller, 2)])
+  assert.ok(down.every((result) => result.status === 'rejected' && result.reason instanceof UnavailableError))
 })

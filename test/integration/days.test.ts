@@ -6,7 +6,7 @@ import { startTestClickHouse } from '../support/clickhouse.ts'
 import { someEvents, TestDays } from '../support/days.ts'
 import { stepsOf } from '../support/steps.ts'
 
-/* At each step, stored days that count and live days together must equal what is computed from events. */
+/* At each step, stored days that count and live days together must equal the result from events. */
 
 /** A build of many blocks, each of which becomes a part. */
 const IN_BLOCKS = {

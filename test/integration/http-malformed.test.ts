@@ -33,7 +33,7 @@ test('ambiguous lengths are refused, and the bytes after them are no request', a
     const connection = await RawConnection.open(t, port)
     await connection.write(attempt + WHOLE)
     const received = await connection.untilClosed()
-    // From version 20.57 on, uWebSockets.js says of what it cannot read that it is another version of HTTP.
+    // From version 20.57 on, uWebSockets.js answers unreadable input with "another version of HTTP".
     assert.match(received, /^$|^HTTP\/1\.1 (?:400|505) /, attempt)
     assert.ok(!received.includes('200 OK'), attempt)
   }
@@ -49,7 +49,7 @@ test('a refused length is answered with the reason, and the connection ends', as
   assert.match(received, /content-length must be one number/)
 })
 
-test('a body whose length comes after a nameless header is no second request', async (t) => {
+test('a body whose length comes after a nameless header is not a second request', async (t) => {
   const intake = new MemoryIntake()
   const { port } = await startHttp(t, { intake })
   for (const framing of [`content-length: ${WHOLE.length}`, 'transfer-encoding: chunked']) {

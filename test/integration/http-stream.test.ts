@@ -195,7 +195,7 @@ test('a failing abort does not hide why an upload failed', async (t) => {
     throw new UploadTooLargeError('too many lines')
   }
   const { jobs } = watchedJobs(refused, async () => {
-    throw new Error('the store is away')
+    throw new Error('the store is down')
   })
   const { url } = await startHttp(t, { jobs })
   const headers = { 'x-api-key': API_KEY }

@@ -114,7 +114,7 @@ test('with RDNS off, a name server is asked only when the caller names it or the
   for (const options of [{ hostname: true }, { allow: ['asn', 'rdns'] }]) {
     assert.equal((await onRequest.lookup(at, options)).data.hostname, 'mail.example.co.uk')
   }
-  // Work done for an earlier caller does not change the answer of one who did not ask for it.
+  // Work for an earlier caller does not change the answer of another one.
   assert.equal(((await onRequest.lookup(at, {})) as Lookup).data.hostname, undefined)
   assert.equal((await lookup('81.2.69.1')).data.hostname, 'mail.example.co.uk')
 })

@@ -326,25 +326,25 @@ test('a process gets the shares of the one it replaces at once, which then write
 
 test('one number of shares is in force; a member with another one waits, and logs that once', async (t) => {
   const { client, open, signal } = await start(t)
-  const told: unknown[] = []
-  const log = pino({ level: 'warn' }, { write: (line) => void told.push(JSON.parse(line).before) })
+  const logged: unknown[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void logged.push(JSON.parse(line).before) })
   const [whole, four] = [open(1), open(4, { log })]
   await whole.acquireAny(signal)
   const waiting = four.acquireAny(signal)
-  await until(() => told.length > 0)
+  await until(() => logged.length > 0)
   await whole.release()
   assert.equal(await waiting, true)
 
   const five = open(SHARES, { log })
   const later = five.acquireAny(signal)
-  await until(() => told.length > 1 || heldBy(five).length > 0)
+  await until(() => logged.length > 1 || heldBy(five).length > 0)
   const stopping = new AbortController()
   const lease = open(1).acquireAny(stopping.signal)
   const members = keys.leaseMembers('work')
   const endMs = async () => Number((await client.zrange(members, '0', '-1', 'WITHSCORES'))[1])
   const firstEndMs = await endMs()
   await until(async () => (await endMs()) > firstEndMs + 1_000)
-  assert.deepEqual([told, heldBy(five), isLost(four)], [[1, 4], [], false])
+  assert.deepEqual([logged, heldBy(five), isLost(four)], [[1, 4], [], false])
   stopping.abort()
   assert.equal(await lease, false)
   await four.release()
@@ -375,8 +375,8 @@ test('an open intent keeps its number of shares until it is finished under its o
 test('state of an earlier version stays valid: its owners are waited for, its intents finished', async (t) => {
   const { client, open } = await start(t)
   const intentKey = (share: number, of: number) => `{lease:work}:intent ${share} of ${of}`
-  const told: unknown[] = []
-  const log = pino({ level: 'warn' }, { write: (line) => void told.push(JSON.parse(line).before) })
+  const logged: unknown[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void logged.push(JSON.parse(line).before) })
   await client.set(keys.lease('work'), 'shares 2')
   await client.set(keys.lease('work', 1), 'owner of an earlier version')
   await client.set(intentKey(0, 2), 'open')
@@ -386,11 +386,11 @@ test('state of an earlier version stays valid: its owners are waited for, its in
     finished.push(share.number, share.of)
     await share.write(intentKey(0, 2), '')
   })
-  await until(() => told.length > 0)
+  await until(() => logged.length > 0)
   assert.deepEqual(finished, [])
   await client.del(keys.lease('work', 1))
   assert.equal(await acquired, true)
-  assert.deepEqual([finished, told], [[0, 2], [2]])
+  assert.deepEqual([finished, logged], [[0, 2], [2]])
 })
 
 test('calls of one turn are sent as one write, and each has its own answer', async (t) => {

@@ -72,12 +72,12 @@ test('a receipt says the outcome of an event', async (t) => {
     assert.deepEqual(rest, { event_id: 'a/é', status: 'in_progress' })
     const [{ received_at, ...receipt }] = receipts as [EventReceipt]
     assert.ok(Math.abs(Date.parse(received_at!) - Date.now()) < 60_000)
-    const told = { lane: 'live', request_id: 'request 1', classification: 'business' }
-    assert.deepEqual(receipt, { status: 'in_progress', ...told })
+    const facts = { lane: 'live', request_id: 'request 1', classification: 'business' }
+    assert.deepEqual(receipt, { status: 'in_progress', ...facts })
     assert.equal(made, 'a/é')
     await redis.del(keys.lease('clickhouse'))
     const stored = await untilFate(demo, 'a/é', 'stored')
-    assert.deepEqual(stored, [{ status: 'stored', received_at, ...told }])
+    assert.deepEqual(stored, [{ status: 'stored', received_at, ...facts }])
     const sql = "SELECT request_id, count() FROM events WHERE tenant_id = 'demo' GROUP BY request_id FORMAT TSV"
     await until(async () => (await ipid('sql', sql)) === 'request 1\t2\n')
   })

@@ -91,7 +91,7 @@ test('a restored e-mail address has to confirm again, and then a person resumes 
   assert.equal((await admin.resume(await named('Confirmed before'))).paused, undefined)
 })
 
-test('a key whose prefix another key has is no silent loss', async () => {
+test('a key with the prefix of another key is not lost silently', async () => {
   const copies = new TenantCopies(redis, systemClock)
   await assert.rejects(copies.add(copyOf('b', 'ipid_0123456')), /the key ipid_0123456 of tenant b cannot be restored/)
 })

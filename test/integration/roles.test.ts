@@ -44,7 +44,7 @@ test('a sink alone holds no enrichment data; an enriching role holds it once', a
 
 test('a sink in shares reports how many a process has; an undivided one reports none', async (t) => {
   const redis = await startTestRedis(t)
-  for (const [SINK_SHARES, told] of [
+  for (const [SINK_SHARES, groups] of [
     ['1', []],
     ['2', ['clickhouse', 'outcomes']],
   ] as const) {
@@ -56,7 +56,7 @@ test('a sink in shares reports how many a process has; an undivided one reports 
     const values = (await metric?.get())?.values ?? []
     assert.deepEqual(
       values.map(({ labels, value }) => [labels.group, value]),
-      told.map((group) => [group, 0]),
+      groups.map((group) => [group, 0]),
     )
     for (const service of sinks) await service.stop()
     context.disconnect()
@@ -90,7 +90,7 @@ test('a sink knows its share, unless it is undivided', async (t) => {
   assert.deepEqual(opened, ['whole 0 of 1', 'divided 0 of 2', 'divided 1 of 2'])
 })
 
-test('a sink that is off has no group, and nothing waits for it; on again, it begins with what is there', async (t) => {
+test('a sink that is off has no group, and nothing waits for it; on again, it begins with the entries in the stream', async (t) => {
   const redis = await startTestRedis(t)
   const settings = { folder: optional('COPY_DIR', 'dir', 'folder of copies', (text) => text) }
   const copies: Destination<typeof settings> = {

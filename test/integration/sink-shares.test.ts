@@ -33,16 +33,16 @@ test('all shares of a sink know which servers lost data, also after their number
   const startedAtMs = Date.now()
   // Another server than the current one.
   await client.set(keys.sinkRunIds(GROUP), JSON.stringify({ ids: 'before', sinceMs: 1 }))
-  const told: number[] = []
+  const times: number[] = []
   for (const shares of [1, 2, 2, 3]) {
     const share = sinkMembership({ client, group: GROUP, shares }).share(shares - 1)
     const source = new SinkStreams({ ...place, ...use, share })
     assert.equal(await source.acquire(new AbortController().signal, async () => {}), true)
-    told.push(await source.forgotBefore())
+    times.push(await source.forgotBefore())
     await source.release()
   }
-  assert.ok(told[0]! > startedAtMs)
-  assert.deepEqual(told, Array(4).fill(told[0]))
+  assert.ok(times[0]! > startedAtMs)
+  assert.deepEqual(times, Array(4).fill(times[0]))
 })
 
 test('a share reads the servers named by a note of an earlier version', async (t) => {

@@ -48,7 +48,7 @@ test('an interrupted intent continues; the entries it acknowledged are done', as
   await source.release()
 })
 
-test('a holder that takes a lease again checks again what the store lost meanwhile', async (t) => {
+test('a holder that takes a lease again checks again for losses of the store', async (t) => {
   const { client } = await startStreams(t)
   const source = await startSource(client)
   const before = await source.forgotBefore()

@@ -158,11 +158,11 @@ test('a new number of shares waits for the old sinks, finishes their inserts, an
     [2, 'after'],
     [1, undefined],
   ] as const) {
-    const told: string[] = []
-    const log = pino({ level: 'info' }, { write: (line) => void told.push(JSON.parse(line).msg) })
+    const logged: string[] = []
+    const log = pino({ level: 'info' }, { write: (line) => void logged.push(JSON.parse(line).msg) })
     const next = startProcess(t, redis, table, shares, log)
     await until(
-      () => told.includes('waiting for processes with another SINK_SHARES, or of an earlier version, to end'),
+      () => logged.includes('waiting for processes with another SINK_SHARES, or of an earlier version, to end'),
       (isTold) => isTold,
     )
     before.holds = holds
@@ -180,7 +180,7 @@ test('a new number of shares waits for the old sinks, finishes their inserts, an
       await endLeases(client)
     }
     await until(
-      () => told.includes('another SINK_SHARES is in force'),
+      () => logged.includes('another SINK_SHARES is in force'),
       (isTold) => isTold,
     )
     // Its next inserts are late.
@@ -188,7 +188,7 @@ test('a new number of shares waits for the old sinks, finishes their inserts, an
     await untilStored(client, table, ids)
     await untilStored(client, table, await send())
     assert.ok(next.inserts > 0)
-    assert.equal(told.filter((msg) => msg.startsWith('waiting for')).length, 1, String(told))
+    assert.equal(logged.filter((msg) => msg.startsWith('waiting for')).length, 1, String(logged))
     assert.equal(await client.get(keys.sinkRunIds(GROUP)), runIds)
     before = next
   }

@@ -5,7 +5,7 @@ import { startInstance, type TestInstance } from '../support/instance.ts'
 import { type CreatedSource, createSource } from '../support/source-sdks.ts'
 import { until } from '../support/until.ts'
 
-/* What a stranger with a key from a public page can make ipid believe. 17/8 and 18/8 are businesses. */
+/* The limits of a stranger with a key from a public page. 17/8 and 18/8 are businesses. */
 
 const DAY_MS = 86_400_000
 const VISITOR = '17.1.2.3'
@@ -25,7 +25,7 @@ async function command(...args: readonly string[]) {
   return JSON.parse(stdout)
 }
 
-/** The key that stands in pages. */
+/** The key in public pages. */
 function publicKey({ key, browser_key }: CreatedSource): string {
   return browser_key ?? key
 }

@@ -8,7 +8,7 @@ import { API_KEY, heldIntake, MemoryIntake, RawConnection, startHttp, type TestH
 import { until } from '../support/until.ts'
 
 /*
- * What strangers can make an ingress do: requests without a key, with an unknown key, and with a key that stands in a public page. The
+ * The limits of strangers at an ingress: requests without a key, with an unknown key, and with a key that stands in a public page. The
  * work is counted and not timed.
  */
 
@@ -289,7 +289,7 @@ test('bodies of strangers leave room for those of customers, and those of a tena
 const eventOf = (key: string, bytes: number) =>
   `{"api_key":"${key}","batch":[{"event":"x","properties":{"$ip":"8.8.8.8","t":"${'x'.repeat(bytes)}"}}]}`
 
-/** Begins a request without a key whose body goes on to arrive. */
+/** Begins a request without a key, with a body that keeps arriving. */
 async function beginBody(t: TestContext, port: number, client: string, bytes: number) {
   const connection = await RawConnection.open(t, port)
   const head = `POST /s/posthog/batch/ HTTP/1.1\r\nhost: t\r\nx-forwarded-for: ${client}\r\ncontent-length: 3900000\r\n\r\n`

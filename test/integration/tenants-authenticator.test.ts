@@ -167,7 +167,7 @@ test('a change empties the cache, of known and of unknown keys', async (t) => {
 test('concurrent requests with one key share one read, also when it fails', async (t) => {
   let fail = true
   const { authenticator, reads } = counted(t, async () => {
-    if (fail) throw new UnavailableError('away')
+    if (fail) throw new UnavailableError('down')
     return tenant
   })
   const key = generateRawKey()
@@ -204,19 +204,19 @@ test('a plan that no longer exists counts as starter, with a warning', async (t)
 
 test('the last use is written, once for all uses since the last write, also after an outage', async () => {
   const written: [string, number][][] = []
-  let away = true
+  let down = true
   const uses = new KeyUses({
     log: silent,
     store: {
       async recordUses(all) {
-        if (away) throw new UnavailableError('away')
+        if (down) throw new UnavailableError('down')
         written.push([...all])
       },
     },
   })
   uses.note('k', 1)
   await uses.flush()
-  away = false
+  down = false
   await uses.flush()
   assert.deepEqual(written, [[['k', 1]]])
   for (let ms = 2; ms < 1_000; ms++) uses.note('k', ms)

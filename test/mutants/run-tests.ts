@@ -20,7 +20,7 @@ const TEST_MAX_MS = 120_000
 const RUN_MAX_MS = 240_000
 /** A condition that a mutant prevents is not waited for as long as on a busy machine. */
 const WAIT_MS = 40_000
-const SAID_MAX = 20_000
+const OUTPUT_CHARS_MAX = 20_000
 
 /** Runs tests of a checkout as `npm test` does, with its program built: the process of ClickHouse cannot build for itself. */
 export async function runTests(root: string, tests: readonly NoticingTests[], releases: Releases): Promise<TestRun> {
@@ -55,7 +55,7 @@ export async function runTests(root: string, tests: readonly NoticingTests[], re
   })
   let said = ''
   const hear = (text: string) => {
-    said = (said + text).slice(-SAID_MAX)
+    said = (said + text).slice(-OUTPUT_CHARS_MAX)
   }
   child.stdout.setEncoding('utf8').on('data', hear)
   child.stderr.setEncoding('utf8').on('data', hear)

@@ -8,7 +8,7 @@ export interface TestReport {
   readonly durationMs: number
   /** `failureType` of Node's test runner. */
   readonly failure?: string
-  /** Of the value that the test threw. */
+  /** Code of the value that the test threw. */
   readonly code?: string
   readonly message: string
 }
@@ -25,7 +25,7 @@ export type Verdict =
 /** The maximum wait for a condition, in milliseconds. */
 const WAIT_MAX_MS = 60_000
 
-/** Of `failureType`: a test that was ended, or whose promise could never settle. */
+/** Values of `failureType` for a test that was ended, or whose promise could never settle. */
 const TIME_OUTS: ReadonlySet<string> = new Set(['testTimeoutFailure', 'cancelledByParent', 'testAborted'])
 const ASSERTION = 'ERR_ASSERTION'
 const BROKEN_CODE =
@@ -39,12 +39,12 @@ export function verdictOf(reports: readonly TestReport[], cutOff: boolean): Verd
   const broken = failures.find((report) => {
     return BROKEN_CODE.test(report.message) || (!cutOff && isExit(report) && !hasRun(report.file))
   })
-  if (broken !== undefined) return { kind: 'does not run', ...told(broken) }
+  if (broken !== undefined) return { kind: 'does not run', ...testAndMessage(broken) }
   const noticed = failures.filter((failure) => !isTimeOut(failure))
   const best = noticed.find(({ code }) => code === ASSERTION) ?? noticed[0]
-  if (best !== undefined) return { kind: 'noticed', ...told(best) }
+  if (best !== undefined) return { kind: 'noticed', ...testAndMessage(best) }
   const late = failures[0]
-  if (late !== undefined) return { kind: 'timed out', ...told(late) }
+  if (late !== undefined) return { kind: 'timed out', ...testAndMessage(late) }
   return cutOff ? { kind: 'timed out', test: '', by: 'the run did not end' } : { kind: 'survived' }
 }
 
@@ -65,7 +65,7 @@ function isExit(report: TestReport): boolean {
   return isOfFile(report) && report.failure === 'testCodeFailure'
 }
 
-function told({ name, message }: TestReport): { readonly test: string; readonly by: string } {
+function testAndMessage({ name, message }: TestReport): { readonly test: string; readonly by: string } {
   const line = message.split('\n').filter((text) => text.trim() !== '')
   return { test: name, by: line.slice(0, 3).join(' ').replace(/\s+/g, ' ') }
 }

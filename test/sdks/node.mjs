@@ -222,7 +222,7 @@ async function snowplow({ base, key, ip, options }) {
   )
   tracker.setUserId('user-1')
   const track = (event) => {
-    // Each event takes the address away.
+    // Each event removes the address.
     tracker.setIpAddress(ip)
     const { eid } = tracker.track(event)
     return new Promise((resolve) => waiting.set(eid, resolve))

@@ -115,14 +115,14 @@ export async function startFeeder(
   }
 }
 
-/** As the real sink, counts only what it acknowledges: a fail-over may have lost the entry. */
+/** Like the real sink, counts only acknowledged entries: a fail-over may have lost one. */
 const SETTLE = `
   if redis.call('XACK', KEYS[1], 'clickhouse', ARGV[1]) == 1 then
     redis.call('HINCRBY', KEYS[2], ARGV[2], ARGV[3])
     redis.call('HINCRBY', KEYS[3], 'stored', ARGV[3])
   end`
 
-/** Stands in for the ClickHouse sink: acknowledges what it reads, and counts it as inserted. */
+/** Replaces the ClickHouse sink: acknowledges its entries, and counts them as inserted. */
 export async function drainAsSink(client: RedisClient): Promise<number> {
   let drained = 0
   for (let partition = 0; partition < PARTITIONS; partition++) {

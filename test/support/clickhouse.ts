@@ -26,7 +26,7 @@ export interface TestClickHouse {
   readonly analystUrl: string
   readonly pid: number
   readonly walled: boolean
-  /** Of the database `ipid`. */
+  /** Uses the database `ipid`. */
   readonly client: ClickHouseClient
   /** Rows of a SELECT, as objects; 64-bit numbers are numbers. */
   rows<T = Record<string, unknown>>(query: string): Promise<T[]>

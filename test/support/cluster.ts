@@ -141,7 +141,7 @@ async function startShard(t: TestContext, index: number, tcpPorts: readonly numb
 }
 
 /** Nothing listens on this port. */
-const AWAY = 1
+const CLOSED_PORT = 1
 
 function configOf(index: number, tcpPorts: readonly number[]): string {
   const user = `<user>analyst</user><password>${passwords.analyst}</password>`
@@ -156,8 +156,8 @@ function configOf(index: number, tcpPorts: readonly number[]): string {
   <remote_servers>
     <one>${shard(first)}</one>
     <both>${shard(first)}${shard(second)}</both>
-    <away>${shard(first, AWAY)}</away>
-    <lagging>${shard(first, second, AWAY)}</lagging>
+    <away>${shard(first, CLOSED_PORT)}</away>
+    <lagging>${shard(first, second, CLOSED_PORT)}</lagging>
   </remote_servers>
 </clickhouse>`
 }

@@ -7,7 +7,7 @@ import type { EventRow } from './event-rows.ts'
 
 const DAY_MS = 86_400_000
 
-/** What holds of a company's corrections. */
+/** A company's corrections in force. */
 export interface ModelState {
   readonly hidden?: boolean
   readonly name?: string

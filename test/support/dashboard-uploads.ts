@@ -27,7 +27,7 @@ const known: Enricher = {
   enrich: ({ text }) => (text.startsWith('17.') ? apple : text.startsWith('203.') ? host : NOTHING_KNOWN),
 }
 /** The preview of an event of Apple. */
-export const OF_APPLE = {
+export const APPLE_PREVIEW = {
   ...{ status: 'ok', company: 'Apple', domain: 'apple.com', country_code: 'US', classification: 'business' },
   ...{ quality: 90, rule: null, filtered_as: null },
 }

@@ -1,4 +1,4 @@
-/** Registers what stops a store that several tests of this process share. */
+/** Registers the end of a store that several tests of this process share. */
 export function atProcessEnd(end: () => unknown): void
 
 /** Stops the shared stores of a program that is no test. */

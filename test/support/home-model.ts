@@ -27,7 +27,7 @@ const visitsOf = (events: readonly EventRow[]) =>
 /** ClickHouse rounds a half to the even number. */
 const toEven = (value: number) => (value % 2 === 0.5 ? Math.floor(value) : Math.round(value))
 
-/** What Home shows of these events. @param states corrections, by company */
+/** Home's view of these events. @param states corrections, by company */
 export function modelHome(events: readonly EventRow[], states: ReadonlyMap<string, ModelState>, nowMs: number) {
   const byCompany = new Map<string, EventRow[]>()
   for (const event of events) {

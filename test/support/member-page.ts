@@ -4,7 +4,7 @@ import type { Browser, BrowserContextOptions } from 'playwright-core'
 import type { SharedSite } from './shared-site.ts'
 import { openWatched, type WatchedPage } from './watched-page.ts'
 
-/** Runs a command that succeeds. @returns what it printed, without the last line feed */
+/** Runs a command that succeeds. @returns its output, without the last line feed */
 export async function ran({ site }: SharedSite, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await site.ipid(...args)
   assert.equal(code, 0, stderr)

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { until } from './until.ts'
 
-/** What becomes of a request. */
+/** The fate of a request. */
 export type Passage =
   /** It is passed on, and so is its answer. */
   | 'open'
@@ -12,7 +12,7 @@ export type Passage =
   | 429
   /** Its connection is cut off. */
   | 'cut'
-  /** It is passed on, and answered 500 after it has been answered: its sender has to repeat what is stored. */
+  /** It is passed on, and answered 500 after it has been answered: its sender has to repeat stored events. */
   | 'answer lost'
   /** It is passed on once `lasting` is something else. */
   | 'held'
@@ -34,7 +34,7 @@ export interface ReverseProxy {
   readonly requests: PassedRequest[]
   /** The address of all visitors, for `X-Forwarded-For`. */
   visitor: string
-  /** What becomes of the next requests, one each; after them `lasting` applies. Preflights always pass. */
+  /** The fate of the next requests, one each; after them `lasting` applies. Preflights always pass. */
   readonly next: Passage[]
   lasting: Passage
 }

@@ -42,7 +42,7 @@ const IN_TURN = new URL('files-in-turn.mjs', import.meta.url).href
 /** A test that hangs fails, after longer than any test, or all tests of a process, take on a busy machine. */
 const TIMEOUT_MS = 1_800_000
 
-/** What a signalled process has to end, before SIGKILL. */
+/** Time for a signalled process to end, before SIGKILL. */
 const END_WITHIN_MS = 10_000
 
 /**

@@ -23,7 +23,7 @@ interface Parts {
   /** False: backups are off. */
   readonly on?: boolean
   readonly store?: ObjectStore
-  /** Of the store. Default: `folder/backups`. */
+  /** Place of the backups. Default: `folder/backups`. */
   readonly location?: ArchiveLocation
   /** Called before a row is written. */
   readonly onRow?: () => Promise<void>

@@ -4,7 +4,7 @@ import { type ReadyFile, TestSite } from './site.ts'
 export interface SharedSite {
   readonly site: TestSite
   readonly ready: ReadyFile & { readonly api_key: string; readonly tenant_id: string }
-  /** Of the dashboard. */
+  /** Origin of the dashboard. */
   readonly origin: string
   /** A link that signs in an operator. */
   signInLink(): Promise<string>

@@ -43,7 +43,7 @@ export class World {
   isWanted = false
   isShared = false
   /** The destination cannot be made ready. */
-  isAway = false
+  isDown = false
   readonly refusals: string[] = []
   /** Rows of an insert; a read then delivers one run, and is logged. */
   rowsMax: number | undefined
@@ -98,7 +98,7 @@ export async function runProcess(world: World, crash?: Crash, isOver = () => fal
       return true
     },
     async release() {
-      if (isGoing || world.isAway) await act('release', () => {})
+      if (isGoing || world.isDown) await act('release', () => {})
       isGoing = false
     },
     isShared: world.isShared,
@@ -157,7 +157,7 @@ export async function runProcess(world: World, crash?: Crash, isOver = () => fal
     ...(world.newToken && { newToken: world.newToken }),
     prepare: () =>
       act('prepare', () => {
-        if (world.isAway) throw new Error('away')
+        if (world.isDown) throw new Error('down')
       }),
     insert: (rows, token) =>
       act('insert', () => {

@@ -75,7 +75,7 @@ export class TestSite {
 
   /**
    * `npm start`, or the same without npm around it.
-   * @param options.through a command that runs the command after it, such as `setpriv`
+   * @param options.through a command that runs the command after it, for example `setpriv`
    */
   start(args: readonly string[] = [], { npm = false, through = [] as readonly string[] } = {}): Started {
     rmSync(this.#readyFile, { force: true })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { Destinations } from '../../src/alerts/sending/destinations.ts'
 
-/** A public address that the test's server stands for. */
+/** A public address that leads to the test's server. */
 const PUBLIC = '93.184.215.14'
 
 type Answer = Buffer | string | ((request: IncomingMessage, response: ServerResponse) => void)

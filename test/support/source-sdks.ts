@@ -22,7 +22,7 @@ export async function installSdks(): Promise<string | undefined> {
   }
 }
 
-/** A library of test/sdks/node.mjs, which says what its functions do. */
+/** A library of test/sdks/node.mjs, which describes its functions. */
 export interface Library {
   readonly kind: string
   open(place: {
@@ -42,7 +42,7 @@ export interface CreatedSource {
   readonly source_id: string
   /** The server key; of a page, its browser key. */
   readonly key: string
-  /** Of a kind whose sources have both keys. */
+  /** Only for a kind whose sources have both keys. */
   readonly browser_key?: string
   readonly blocks: readonly { readonly title: string; readonly code: string; readonly is_sample: boolean }[]
   readonly url: string

@@ -101,7 +101,7 @@ function lessonsOf(page: string): Lesson[] {
   })
 }
 
-/** Whether a command printed the output of the page. A line "…" of the page stands for any lines; JSON may have line breaks. */
+/** Whether a command printed the output of the page. A line "…" of the page matches any lines; JSON may have line breaks. */
 function isOutput(printed: string, page: string): boolean {
   const wanted = comparable(page)
   const parts = wanted.split(/^…\n/m)

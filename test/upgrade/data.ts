@@ -16,7 +16,7 @@ import { lastRelease, THIS_VERSION } from './released.ts'
 const SEED = 7
 const RATE = 10
 /** Live events to have before something happens. */
-const SOME = 600
+const LIVE_EVENTS = 600
 const JOB_LINES = 100_000
 /** Numbers of events that the load does not use. */
 const JOB_FIRST = 1_000_000
@@ -60,7 +60,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
   }
   const more = async () => {
     const before = ledger.received.all.answered
-    await until(() => ledger.received.all.answered >= before + SOME)
+    await until(() => ledger.received.all.answered >= before + LIVE_EVENTS)
   }
   const letters = async (version = THIS_VERSION) =>
     (JSON.parse(await machine.ipid(version, 'dead-letter', 'list', '--json')) as { letters: { event: string }[] })
@@ -135,7 +135,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
     assert.equal(await unanswered, 'cut')
   })
 
-  await step('this version starts on the same data, and ingest goes on', async () => {
+  await step('this version starts on the same data, and ingest continues', async () => {
     ready = await machine.start(THIS_VERSION)
     await more()
     const stored = JSON.parse(await machine.ipid(THIS_VERSION, 'version', '--json'))
@@ -204,7 +204,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
     await judge()
   })
 
-  await step('back to the release: it goes on with the data of this version', async () => {
+  await step('back to the release: it continues with the data of this version', async () => {
     assert.equal(await machine.stop(), 0)
     ready = await machine.start(old)
     begin()

@@ -12,7 +12,7 @@ import { processesNaming } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 import type { Version } from './released.ts'
 
-/** What a start says. */
+/** The output of a start. */
 export interface Started extends Ready {
   /** Signs an operator in, once. */
   readonly dashboard_url: string

@@ -15,7 +15,7 @@ import { lastRelease, THIS_VERSION } from './released.ts'
 const SEED = 11
 const RATE = 15
 /** Events to be answered before the next process is replaced. */
-const SOME = 800
+const EVENTS_PER_STEP = 800
 const WORKER = ['--roles', 'process,sink,batch,archive']
 const INGRESS = ['--roles', 'ingress']
 /** Reasons of a connection that ended: a client sends again. */
@@ -53,7 +53,7 @@ test('a rolling upgrade of workers and ingresses fails no request, and stores ev
   }
   const more = async () => {
     const before = ledger.received.all.answered
-    await until(() => ledger.received.all.answered >= before + SOME)
+    await until(() => ledger.received.all.answered >= before + EVENTS_PER_STEP)
   }
   t.after(() => load?.abandon())
 

@@ -1,4 +1,4 @@
--- What people correct about companies (src/companies/corrections/). Rows are only added: the newest row of a company and a field holds,
+-- Corrections of companies by people (src/companies/corrections/). Rows are only added: the newest row of a company and a field holds,
 -- so a correction changes the past and the future at once, and events stay as they are.
 CREATE TABLE IF NOT EXISTS company_corrections
 (

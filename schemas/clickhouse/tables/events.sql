@@ -27,8 +27,8 @@
 -- page: ids in a path become *, so that a page with an id for each visitor counts as one page, and because few distinct pages are read
 --   fast. The pattern has, in this order: a UUID; hexadecimal digits; a ULID; the id of an API, such as cus_NffrFeUfNV2Hib; a number.
 -- company, visitor: numbers are compared and counted several times as fast as texts.
--- known_domain: the truth of a tenant's own sign-ups, which attributions are checked with. What came with a browser key, which stands in
---   public pages, is no evidence (src/operations/accuracy/README.md, Evidence).
+-- known_domain: the truth of a tenant's own sign-ups, which attributions are checked with. An event with a browser key, which is in
+--   public pages, is not evidence (src/operations/accuracy/README.md, Evidence).
 CREATE TABLE IF NOT EXISTS events
 (
   ip String COMMENT 'Address of the visitor, canonical text; IPv4-mapped IPv6 is written as IPv4. Of tenants that do not keep addresses, a pseudonym of address and UTC day: #, and 16 hexadecimal digits, behind the network when that is kept',

@@ -116,8 +116,8 @@ export function alertCommand(context: CliContext): Command {
   )
 
   for (const [verb, about] of [
-    ['pause', 'stop an alert until it is resumed; what happens meanwhile is not reported later'],
-    ['resume', 'report what happens from now on, and send the waiting messages'],
+    ['pause', 'stop an alert until it is resumed; events meanwhile are not reported'],
+    ['resume', 'report new events again, and send the waiting messages'],
   ] as const) {
     subcommand(`${verb} <tenant> <name>`, about).action(
       async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {

@@ -104,7 +104,7 @@ export class Evaluator extends LeasedService {
     const correctors = active.filter(({ on }) => on === 'company.corrected')
     const ready: Alert[] = []
     for (const alert of active) if (await this.#prepare(alert, known, correctors)) ready.push(alert)
-    // First, so that what happens in a new hour is not part of the digest of the last one.
+    // First, so that events of a new hour are not part of the digest of the last one.
     for (const alert of ready) await this.#digest(alert, known)
     await this.#correct(tenant, ready, known, correctors)
     for (const alert of ready) await this.#sweep(alert, known)
@@ -123,8 +123,8 @@ export class Evaluator extends LeasedService {
   }
 
   /**
-   * Records the state at the start of an alert, which it does not report: that of the moment itself, however late we are. Then all that has
-   * happened since is evaluated, also what an earlier turn has evaluated without this alert or with another filter.
+   * Records the state at the start of an alert, which it does not report: the state at that moment, even if we are late. Then everything that has
+   * happened since is evaluated, even if an earlier turn has evaluated it without this alert or with another filter.
    * @returns whether it is ready to be evaluated
    */
   async #prepare(alert: Alert, segments: ReadonlyMap<string, Segment>, correctors: readonly Alert[]): Promise<boolean> {
@@ -311,7 +311,7 @@ export class Evaluator extends LeasedService {
     this.#correctedMs.set(tenant.id, clock.now())
   }
 
-  /** Compares what was reported of companies with what is stored now. */
+  /** Compares the reports about companies with the stored events. */
   async #correctNow(tenantId: string, { firingFor, correctors, segments }: Correctors, tenant?: Tenant): Promise<void> {
     const { occurrences, visits, clock, retentionDays } = this.#options
     const kept = tenant?.retentionDays ?? retentionDays
@@ -392,7 +392,7 @@ interface Correctors {
   readonly segments: ReadonlyMap<string, Segment>
 }
 
-/** The moment from which an alert reports what happens: its own start, or a later change of its segment's filter. */
+/** The moment from which an alert reports: its own start, or a later change of its segment's filter. */
 function startOf({ active_since: since }: Alert, segment: Segment | undefined): string {
   const changed = segment?.where_since
   return changed !== undefined && Date.parse(changed) > Date.parse(since) ? changed : since

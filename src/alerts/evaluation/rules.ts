@@ -47,7 +47,7 @@ export function occurrencesOf(
   const members = segmentId === undefined ? undefined : touched.members.get(segmentId)
   const wanted = touched.companies.filter(({ company_id: id }) => members === undefined || members.has(id))
   const noted = new Map([...touched.members].filter(([id]) => touched.noted.has(id)))
-  // What was received at the start, or before, was there already. A sender's clock may differ, so timestamps say only what is fresh.
+  // Events received until the start are not new. A sender's clock may differ, so timestamps say only what is fresh.
   const startMs = Date.parse(alert.active_since)
   const freshSinceMs = nowMs - freshMs
   return wanted.flatMap((company) => {

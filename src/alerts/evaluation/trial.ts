@@ -54,7 +54,7 @@ export async function tryAlert(
   }
 }
 
-/** With a segment, those of companies that are in it now: who was in it before is not stored. */
+/** With a segment, those of companies that are in it now: its former members are not stored. */
 async function corrections(
   visits: ClickHouseVisits,
   tenantId: string,

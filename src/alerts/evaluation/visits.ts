@@ -36,7 +36,7 @@ interface CompanyDay {
   readonly company_id: string
 }
 
-/** What the evaluation reads from ClickHouse. */
+/** The evaluation's reader of ClickHouse. */
 export class ClickHouseVisits {
   readonly #reader: QuestionReader
   readonly #sources: (tenantId: string) => Promise<readonly NamedSource[]>

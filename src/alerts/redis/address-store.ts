@@ -26,7 +26,7 @@ export class RedisAddresses {
     this.#client = client
   }
 
-  /** Also when an alert of an earlier version sends there, or another that does not wait. */
+  /** True also when an alert of an earlier version sends there, or another that does not wait. */
   async isConfirmed({ tenantId, address }: TenantAddress): Promise<boolean> {
     if ((await answered(this.#client.sismember(keys.confirmedAddresses(tenantId), address))) === 1) return true
     const alerts = await answered(this.#client.hvals(keys.alertsOf(tenantId)))
@@ -45,7 +45,7 @@ export class RedisAddresses {
     return token
   }
 
-  /** What a link would confirm; undefined: it does not work. */
+  /** The address that a link would confirm; undefined: it does not work. */
   async addressOf(token: string): Promise<TenantAddress | undefined> {
     const json = TOKEN.test(token) ? await answered(this.#client.get(tokenKey(token))) : null
     return json === null ? undefined : (JSON.parse(json) as TenantAddress)

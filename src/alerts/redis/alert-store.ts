@@ -22,11 +22,11 @@ export type AlertChange = Partial<Pick<AlertRecord, 'name' | 'active_since'>> & 
   readonly paused?: AlertRecord['paused'] | null
 }
 
-/** What an alert did last. */
+/** The last actions of an alert. */
 export interface AlertActivity {
   /** When it fired, milliseconds, and for which company; undefined: never, or not since a restore. */
   readonly fired: { readonly atMs: number; readonly companyId: string; readonly companyName: string } | undefined
-  /** Of any of its messages, tests included. */
+  /** The last attempt of any of its messages, tests included. */
   readonly attempt: Attempt | undefined
 }
 

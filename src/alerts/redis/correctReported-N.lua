@@ -1,4 +1,4 @@
--- Replaces what was reported of a company, and adds the messages that correct it, in one step. Repeating it changes nothing.
+-- Replaces the report about a company, and adds the messages that correct it, in one step. Repeating it changes nothing.
 -- KEYS[1] to KEYS[3] as in writeUnderLease-4.lua, KEYS[4] reported facts, KEYS[5] alerts of the tenant, KEYS[6] deliveries
 -- KEYS[7] their times, KEYS[8] queues; then for each alert: its queue, its digest, its progress, which says when it fired last
 -- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] company, ARGV[5] JSON of the facts before, ARGV[6] JSON of the facts now

@@ -210,7 +210,7 @@ export class RedisDeliveries {
     return Number((await this.#client.hget(keys.alertProgress(alertId), 'held')) ?? 0)
   }
 
-  /** Removes finished messages of a tenant that are too old. A tenant without new messages has no other end of theirs. */
+  /** Removes finished messages of a tenant that are too old. Nothing else removes those of a tenant without new messages. */
   async trim(tenantId: string, nowMs: number): Promise<void> {
     const finished = keys.finishedDeliveries(tenantId)
     const beforeMs = nowMs - ALERT_LIMITS.deliveryDays * DAY_MS

@@ -34,7 +34,7 @@ export interface Occurrence {
   readonly facts: ReportedFacts
 }
 
-/** What a message reported of a company. A later difference is a correction. */
+/** The report of a message about a company. A later difference is a correction. */
 export interface ReportedFacts {
   readonly name: string
   readonly domain: string
@@ -62,7 +62,7 @@ export type RecordResult = number | 'inactive' | 'full'
 /** A touched company, and when the sink noted it last: as Redis writes it. */
 export type Touched = readonly [companyId: string, noted: string]
 
-/** How far the evaluation of an alert is. */
+/** The progress of an alert's evaluation. */
 export interface AlertProgress {
   /** The moment whose state of its companies is recorded: as `startOf` says. */
   readonly baseline: string | undefined
@@ -74,7 +74,7 @@ export interface AlertProgress {
   readonly digestFromMs: number
 }
 
-/** What the evaluation of alerts reads and writes. It writes under its lease, so a process that lost it while it hung changes nothing. */
+/** Reads and writes for the evaluation of alerts. It writes under its lease, so a process that lost it while it hung changes nothing. */
 export class RedisOccurrences {
   readonly #client: RedisClient
   readonly #lease: Pick<ShareLease, 'run'>
@@ -156,7 +156,7 @@ export class RedisOccurrences {
     return this.#client.zrangebyscore(keys.recordedOccurrences(alertId), '(0', '+inf')
   }
 
-  /** Those among some companies of which an alert has no record: it has not reported them, and they have not left its segment. */
+  /** The companies among some that an alert has no record of: it has not reported them, and they have not left its segment. */
   async unrecorded(alertId: string, companies: readonly string[]): Promise<string[]> {
     const unrecorded: string[] = []
     for (let at = 0; at < companies.length; at += MEMBERS_PER_CALL) {
@@ -190,13 +190,13 @@ export class RedisOccurrences {
     return (await this.#lease.run(keepScript, names, args)) === 1
   }
 
-  /** What was reported of companies, as JSON of `ReportedFacts`. */
+  /** Reports about companies, as JSON of `ReportedFacts`. */
   async reportedFacts(tenantId: string): Promise<Readonly<Record<string, string>>> {
     return await this.#client.hgetall(keys.reportedFacts(tenantId))
   }
 
   /**
-   * Replaces what was reported of a company, and writes the messages that correct it.
+   * Replaces the report about a company, and writes the messages that correct it.
    * @param before its JSON
    * @param correctors ids of all alerts on corrections that the caller knows
    * @returns false when the facts before have changed meanwhile, or there is a corrector that the caller does not know

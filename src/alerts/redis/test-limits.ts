@@ -8,7 +8,7 @@ import { answered } from './delivery-store.ts'
 
 const takeScript = loadScript(import.meta.url, './takeTests-N.lua')
 
-/** What has a limit of its own, with what a person reads when it is reached. */
+/** The subjects of limits, with the text that a person reads when one is reached. */
 export interface TestLimit {
   readonly of: 'member' | 'destination' | 'message'
   readonly id: string

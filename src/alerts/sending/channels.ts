@@ -12,7 +12,7 @@ import type { Mailer } from './mail.ts'
 import { ANSWER_MS, type PostAnswer, post } from './post.ts'
 import { signedHeaders } from './signature.ts'
 
-/** What is secret of an alert, encrypted in its record. */
+/** The secrets of an alert, encrypted in its record. */
 export interface AlertSecret {
   readonly url: string
   /** `whsec_…`; only webhooks have one. */

@@ -27,7 +27,7 @@ const RESOLVE_MS = 10_000
 const IN_TIME: ReadonlySet<unknown> = new Set(['ECANCELLED', 'ETIMEOUT'])
 
 /**
- * Networks that no receiver of messages is in, though visitors may be: those that the registries of IANA call globally reachable but that
+ * Networks with visitors but no receivers of messages: those that the registries of IANA call globally reachable but that
  * serve the network of the machine, and the address at which a virtual machine in Azure reaches its platform.
  */
 const NO_RECEIVERS = [
@@ -53,7 +53,7 @@ export class DestinationRefusedError extends InputError {
 }
 
 /**
- * Where messages may go. Tenants choose destinations, so these must not reach what only this machine can reach: private, loopback,
+ * Where messages may go. Tenants choose destinations, so these must not be reachable only for this machine: private, loopback,
  * link-local, shared and other reserved networks, and the machine itself, also when their addresses are embedded in IPv6. The server of
  * SMTP_URL is not checked: the operator chooses it, and it is often in a private network.
  */
@@ -73,7 +73,7 @@ export class Destinations {
   }
 
   /**
-   * Checks the text of a URL, and where it leads now.
+   * Checks the text of a URL, and its addresses now.
    * @throws DestinationRefusedError, InputError
    */
   async read(text: string): Promise<URL> {

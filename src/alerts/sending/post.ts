@@ -71,7 +71,7 @@ async function beginOf(response: IncomingMessage): Promise<string> {
       if (bytes >= ANSWER_BYTES_MAX) break
     }
   } catch {
-    // The status is what counts.
+    // Only the status counts.
   } finally {
     clearTimeout(timer)
     response.destroy()

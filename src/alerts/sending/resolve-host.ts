@@ -32,7 +32,7 @@ export async function resolveHost(
   signal.addEventListener('abort', cancel, { once: true })
   try {
     const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-    const found = [...ofFamily(v4, 4), ...ofFamily(v6, 6)]
+    const found = [...lookupAddresses(v4, 4), ...lookupAddresses(v6, 6)]
     if (found.length > 0) return found
     const failures = [v4, v6].flatMap((settled) => (settled.status === 'rejected' ? [settled.reason] : []))
     throw failures.find(({ code }) => code !== 'ENODATA' && code !== 'ENOTFOUND') ?? failures[0]
@@ -41,7 +41,7 @@ export async function resolveHost(
   }
 }
 
-function ofFamily(settled: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
+function lookupAddresses(settled: PromiseSettledResult<string[]>, family: number): LookupAddress[] {
   return settled.status === 'fulfilled' ? settled.value.map((address) => ({ address, family })) : []
 }
 

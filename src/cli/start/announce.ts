@@ -5,7 +5,7 @@ import type { Instance } from '../../terminal/instance.ts'
 import { printLine } from '../../terminal/print.ts'
 import type { DemoKey } from './demo-tenant.ts'
 
-/** What is known when everything runs. */
+/** The facts that are known when everything runs. */
 export interface Ready {
   readonly instance: Instance
   /** Set only at the start that created the key. */
@@ -34,7 +34,7 @@ export function keepSecrets(dir: DataDir, { created, signIn }: Pick<Ready, 'crea
   }
 }
 
-/** The JSON object of `--ready-file`, and of `--json`. @param files what has the secrets instead; undefined: the object has them */
+/** The JSON object of `--ready-file`, and of `--json`. @param files hold the secrets instead; undefined: the object has them */
 export function readyObject({ instance, created, signIn, metricsUrl }: Ready, files?: SecretFiles): object {
   const { dashboard: _, clickhouse_url: own, analyst_url: analyst, redis_url: redis, ...addresses } = instance
   const clickhouse = analyst ?? own
@@ -56,7 +56,7 @@ const EXAMPLE_IP = '17.253.144.10'
 
 /**
  * Prints the addresses, the key, and lines to paste into a terminal.
- * @param files what has the secrets instead; undefined: prints them
+ * @param files hold the secrets instead; undefined: prints them
  */
 export function announce(out: NodeJS.WritableStream, ready: Ready, files?: SecretFiles): void {
   const { instance, created, metricsUrl, signIn } = ready
@@ -97,7 +97,7 @@ export function announce(out: NodeJS.WritableStream, ready: Ready, files?: Secre
   for (const line of lines) printLine(out, line)
 }
 
-/** @param keyFile has the key; undefined: the line has it */
+/** @param keyFile holds the key; undefined: the line has it */
 function ingestLine(url: string, created: DemoKey | undefined, keyFile: string | undefined): string {
   const key =
     created === undefined

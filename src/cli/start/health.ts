@@ -18,7 +18,7 @@ interface HealthOptions {
 }
 
 /**
- * Health as the supervisor sees it: it lives on when every role has ended. Reads the status when somebody asks, and never before the
+ * Health as the supervisor sees it: it outlives every role. Reads the status on request, and never before the
  * start has ended.
  */
 export class Health {
@@ -55,7 +55,7 @@ export class Health {
     }, READ)
   }
 
-  /** Whether accepted events make progress, and everything else that an operator should know. */
+  /** The verdict: whether accepted events make progress, and all other warnings. */
   async verdict(): Promise<Verdict> {
     return (await this.#status()).verdict
   }

@@ -9,7 +9,7 @@ export function roleCommand(_context: CliContext, setExitCode: (code: number) =>
   })
 }
 
-/** `ipid compile`: builds what the first start would build, for an image with read-only files. */
+/** `ipid compile`: builds the data of a first start, for an image with read-only files. */
 export function compileCommand(): Command {
   return new Command('compile').action(async () => {
     const { built } = await import('../../bootstrap/build.mjs')

@@ -283,7 +283,7 @@ class Run {
 const DEFAULT_ADMIN_PORT = 9_090
 const DEFAULT_DASHBOARD_PORT = 8_081
 
-/** Removes the file of an earlier start, which says nothing about this one. */
+/** Removes the file of an earlier start, which does not describe this one. */
 function prepareReadyFile(path: string): string {
   const absolute = resolve(path)
   if (!existsSync(dirname(absolute))) {

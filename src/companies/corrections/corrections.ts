@@ -19,7 +19,7 @@ import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../intent-pages.ts'
 import { chainOf, endsOf, type Merges } from './merges.ts'
 
 /** Condition on the company of the parameter `company`, and on those that are merged into it. */
-const OF_COMPANY = ` AND company_id IN (
+const COMPANY_CONDITION = ` AND company_id IN (
   SELECT {company:String}
   UNION ALL
   SELECT company_id FROM corrected_companies WHERE tenant_id = {tenant:String} AND counts_for = {company:String})`
@@ -123,7 +123,7 @@ export class CompanyCorrections {
     })
   }
 
-  /** Takes a change back, as a new change. An undo can be taken back too. */
+  /** Undoes a change, as a new change. An undo can be undone too. */
   undo(
     tenantId: string,
     { changeId, by }: { readonly changeId: string; readonly by: string },
@@ -232,13 +232,13 @@ export class CompanyCorrections {
     }))
   }
 
-  /** What rules hid and showed again, newest first. @param company only of this one, and of those that count for it; `''`: none */
+  /** Events that rules hid and showed again, newest first. @param company only of this one, and of those that count for it; `''`: none */
   async hidings(tenantId: string, company?: string): Promise<HidingChange[]> {
     if (company === '') return []
     const rows = await this.#rows<Omit<HidingChange, 'at'> & { readonly ms: number }>(
       `SELECT company_id, toUnixTimestamp64Milli(log.at) AS ms, by, action, rule, events
        FROM ${HIDDEN_CHANGES} AS log
-       WHERE tenant_id = {tenant:String}${company === undefined ? '' : OF_COMPANY}
+       WHERE tenant_id = {tenant:String}${company === undefined ? '' : COMPANY_CONDITION}
        ORDER BY ms DESC, company_id, action, rule
        LIMIT ${CORRECTION_LIMITS.history}`,
       { tenant: tenantId, company: company ?? '' },
@@ -348,7 +348,7 @@ export class CompanyCorrections {
     return await this.#written(tenantId, 'change_id = {change:String}', changeId)
   }
 
-  /** The change that took another one back. */
+  /** The change that undid another one. */
   async #undoOf(tenantId: string, changeId: string): Promise<CorrectedAnswer | undefined> {
     return await this.#written(tenantId, 'undoes = {change:String}', changeId)
   }
@@ -381,12 +381,12 @@ export class CompanyCorrections {
 
 interface Logged {
   readonly change_id: string
-  /** Empty: it takes none back. */
+  /** Empty: it undoes none. */
   readonly undoes: string
 }
 
 /**
- * The changes of a field whose undo would lose no later one: the last, and, where that takes one back, the one before that.
+ * The changes of a field whose undo would lose no later one: the last, and, if that is an undo, the one before it.
  * @param log oldest first
  */
 function undoable(log: readonly Logged[]): ReadonlySet<string> {

@@ -1,4 +1,4 @@
-/** Merges as people said them: a company, and the one that it is merged into, in the order of their time. */
+/** Merges in the order of their time: a company, and its target. */
 export type Merges = ReadonlyMap<string, string>
 
 /** The companies on the way from one to the end of its chain of merges, the first one included. */

@@ -49,7 +49,7 @@ export interface Favicon {
 }
 
 /**
- * Icons of companies, from their own sites. Other servers decide what they answer, so a search is limited in time, bytes, redirects and
+ * Icons of companies, from their own sites. Foreign servers choose their answers, so a search is limited in time, bytes, redirects and
  * number, it reaches public addresses only, and only raster images pass.
  */
 export class Favicons {
@@ -72,26 +72,26 @@ export class Favicons {
 
   /**
    * The icon of a domain; undefined when it has none.
-   * @param tenantId who asks: searches are shared fairly
+   * @param tenantId the caller's: searches are shared fairly
    * @throws BackpressureError when too many searches run
    */
   async of(tenantId: string, text: string): Promise<Favicon | undefined> {
     const domain = text.toLowerCase()
     if (!DOMAIN.test(domain)) return undefined
     const bytes = (await this.#options.cache.get(domain)) ?? (await this.#question(tenantId, domain))
-    // Also of what was on disk.
+    // Also icons that were on disk.
     const type = imageTypeOf(bytes)
     return type === undefined ? undefined : { bytes, type }
   }
 
-  /** One question for all callers of a tenant. Each tenant waits in its own line, also when another one asked before. */
+  /** One question for all callers of a tenant. Each tenant has its own queue, even for a domain that another one asked for. */
   #question(tenantId: string, domain: string): Promise<Buffer> {
     const { signal } = this.#stopping
     const ask = () => this.#slots.run(tenantId, () => this.#kept(domain), signal)
     return shared(this.#questions, `${tenantId}/${domain}`, ask)
   }
 
-  /** What another tenant's search found meanwhile, or else one search for all tenants. */
+  /** The result of another tenant's search meanwhile, or else one search for all tenants. */
   async #kept(domain: string): Promise<Buffer> {
     const search = () => this.#searchAndKeep(domain)
     return (await this.#options.cache.get(domain)) ?? (await shared(this.#searches, domain, search))
@@ -131,7 +131,7 @@ export class Favicons {
     return got === undefined || got.isCut || imageTypeOf(got.bytes) === undefined ? undefined : got.bytes
   }
 
-  /** The beginning of what a URL has, after redirects; undefined when it has nothing, or leads where it must not. */
+  /** The beginning of the content at a URL, after redirects; undefined when it has none, or leads to a forbidden place. */
   async #get(first: URL, accept: string, bytesMax: number, signal: AbortSignal): Promise<Got | undefined> {
     const { destinations, userAgent, log } = this.#options
     // No cookie, no referrer, and the same for every site.
@@ -140,7 +140,7 @@ export class Favicons {
     for (let redirects = 0; url !== undefined && redirects <= REDIRECTS_MAX; redirects++) {
       const at: URL = url
       try {
-        // Each URL anew: a redirect may lead into our network.
+        // Each URL is checked anew: a redirect may lead into our network.
         const addresses = await destinations.addressesOf(at, signal)
         const answer = await requestAt(at, { method: 'GET', headers, addresses, signal }, async (response) => {
           const { statusCode = 0 } = response
@@ -178,7 +178,7 @@ function shared<T>(inProgress: Map<string, Promise<T>>, key: string, work: () =>
   return one
 }
 
-/** Where a link or redirect leads. Undefined: not from https to http, nor to another port, which may be of another service. */
+/** The target of a link or redirect. Undefined: from https to http, or to another port, which may be another service's. */
 function targetOf(href: string, base: URL): URL | undefined {
   if (!URL.canParse(href, base.href)) return undefined
   const url = new URL(href, base)

@@ -26,7 +26,7 @@ const PART_MS = 60_000
 /**
  * Icons of domains, in a folder that the processes of a machine share. A file has the digest of its domain as its name, the icon as its
  * content, and the moment when it expires as its time of modification. An empty file says that the domain has no icon. Nothing here
- * is worth a backup or an fsync: what is lost is fetched again.
+ * is worth a backup or an fsync: a lost icon is fetched again.
  */
 export class IconCache {
   readonly #options: Required<IconCacheOptions>
@@ -64,7 +64,7 @@ export class IconCache {
     }
   }
 
-  /** Removes what has expired, parts that a killed process left included, and then what expires first. */
+  /** Removes expired files and leftovers of killed processes, then the files that expire first. */
   async #trim(): Promise<void> {
     const { dir, clock, filesMax } = this.#options
     const found: { readonly path: string; readonly expiresMs: number }[] = []
@@ -72,7 +72,7 @@ export class IconCache {
       const path = join(dir, name)
       // Another process may have removed it.
       const file = await stat(path).catch(() => undefined)
-      // A folder is none of ours, and cannot be removed as a file.
+      // A foreign folder, which cannot be removed as a file.
       if (file?.isFile()) found.push({ path, expiresMs: file.mtimeMs + (name.endsWith(PART) ? PART_MS : 0) })
     }
     const valid = found.filter(({ expiresMs }) => expiresMs > clock.now()).sort((a, b) => b.expiresMs - a.expiresMs)

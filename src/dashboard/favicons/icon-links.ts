@@ -2,7 +2,7 @@
 const LINKS_MAX = 2
 /** Larger icons are scaled down; smaller ones look blurred on a dense screen. */
 const GOOD_PX = 64
-/** An icon that does not say its size. */
+/** An icon without a stated size. */
 const USUAL_PX = 32
 const APPLE_PX = 180
 

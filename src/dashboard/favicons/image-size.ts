@@ -41,7 +41,7 @@ function gifSides(bytes: Buffer): number[] {
   return [...screen, side(0), side(2)]
 }
 
-/** Those of all frame headers, wherever a decoder may find one: also those of small pictures in metadata. */
+/** Those of all frame headers that a decoder may find, also those of small pictures in metadata. */
 function jpegSides(bytes: Buffer): number[] {
   const sides: number[] = []
   for (let at = bytes.indexOf(0xff); at >= 0; at = bytes.indexOf(0xff, at + 1)) {

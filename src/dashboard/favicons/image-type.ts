@@ -4,7 +4,7 @@ const RIFF_TYPE_AT = 8
 /** An ICO has a directory of at least one image after its header. */
 const ICO_BYTES_MIN = 22
 
-/** Larger than any icon. Such an image takes 16 MB of a browser's memory. */
+/** Larger than any icon. An image of this size takes 16 MB of a browser's memory. */
 const SIDE_PX_MAX = 2_048
 
 /**

@@ -1,7 +1,7 @@
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { RULES_TRIAL_COMPANIES, type RulesTrialAnswer } from '../../../schemas/dashboard/rules.ts'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
-import { RuleConcern } from '../../enrichment/tenant-rules/concern.ts'
+import { RuleScope } from '../../enrichment/tenant-rules/rule-scope.ts'
 import { RuleSet } from '../../enrichment/tenant-rules/rule-set.ts'
 import { tryRules } from '../../enrichment/tenant-rules/trial.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
@@ -77,8 +77,8 @@ export class ClickHouseRuleTrials {
     const client = this.#client()
     const since = days === null ? FIRST_DAY : utcDay(this.#clock.now() - (days - 1) * DAY_MS)
     const sums = await filteredSums(client, id, { since, secondsMax: SUMS_SECONDS_MAX })
-    const concern = new RuleConcern(changed, before.unclassified !== after.unclassified).narrowed
-    const groups = storedGroups(client, id, { since, concern, secondsMax: this.#secondsMax })
+    const scope = new RuleScope(changed, before.unclassified !== after.unclassified).narrowed
+    const groups = storedGroups(client, id, { since, scope, secondsMax: this.#secondsMax })
     const hidden = storedGroups(client, id, { since, hiddenBy: changed, secondsMax: this.#secondsMax })
     const { companies, ...trial } = await tryRules(groups, hidden, sums, new RuleSet(before), new RuleSet(after))
     const compared = companies.slice(0, COMPARED_COMPANIES)

@@ -15,7 +15,7 @@ export class ClickHouseSources {
     this.#clock = clock
   }
 
-  /** Of all sources of a tenant, by id. Rejects as `QuestionReader.find` does. */
+  /** Counts of all sources of a tenant, by id. Rejects as `QuestionReader.find` does. */
   counts(tenantId: string): Promise<ReadonlyMap<string, SourceCounts>> {
     const ask = () =>
       readSourceCounts(this.#reader.client, tenantId, this.#clock.now(), givenUp(STATEMENT_LIMITS.seconds))

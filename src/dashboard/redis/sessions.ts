@@ -68,7 +68,7 @@ export class RedisSessionStore implements SessionStore {
 
   async getSession(digest: string): Promise<StoredSession | undefined> {
     const session = await this.#named(parsed<StoredSession>(await answered(this.#client.get(keys.session(digest)))))
-    // A person stays when the one who invited them is removed.
+    // A person stays when their inviter is removed.
     const isOwn = session?.personId !== undefined
     return session !== undefined && (isOwn || (await this.#hasMaker(session))) ? session : undefined
   }

@@ -19,7 +19,7 @@ import { ClickHouseSources } from '../queries/sources.ts'
 /** Reads ClickHouse with one client. */
 export interface DashboardTables {
   readonly accuracy: ClickHouseAccuracy
-  /** What the evaluation of alerts reads, for dry runs. */
+  /** The evaluation's reader, for dry runs of alerts. */
   readonly alertVisits: AlertVisits
   readonly companies: ClickHouseCompanies
   readonly corrections: CompanyCorrections

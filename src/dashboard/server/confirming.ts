@@ -49,14 +49,14 @@ export class Confirming {
     await persisted()
     return this.#page(
       200,
-      `<p>${escaped(found.address)} is confirmed. You get messages about what happens from now on. You can close this page.</p>`,
+      `<p>${escaped(found.address)} is confirmed. You get messages about new events from now on. You can close this page.</p>`,
     )
   }
 
   #gone(): HttpResponse {
     return this.#page(
       404,
-      `<p>This link does not work: it was used, or is older than ${CONFIRM_DAYS} days. Ask those who made the alert to send another.</p>`,
+      `<p>This link does not work: it was used, or is older than ${CONFIRM_DAYS} days. Ask the author of the alert to send another.</p>`,
     )
   }
 

@@ -3,7 +3,7 @@ export class SessionCookie {
   readonly #name: string
   readonly #isSecure: boolean
 
-  /** @param isSecure browsers send it by https only */
+  /** @param isSecure browsers send it over https only */
   constructor(port: number, isSecure: boolean) {
     this.#name = `${isSecure ? '__Host-' : ''}ipid_session_${port}`
     this.#isSecure = isSecure

@@ -106,9 +106,9 @@ export class EventStreams {
     if (this.#ended) throw new HttpError(503, 'the dashboard is stopping', { headers: { 'retry-after': '2' } })
     const { perSessionMax, totalMax } = this.#limits
     if ((this.#bySession.get(id)?.size ?? 0) >= perSessionMax) {
-      throw tooMany(`more than ${perSessionMax} pages of this session show what goes on: close some`, 5, 'requests')
+      throw tooMany(`more than ${perSessionMax} live pages of this session are open: close some`, 5, 'requests')
     }
-    if (this.#open.size >= totalMax) throw tooMany(`more than ${totalMax} pages show what goes on`, 5, 'requests')
+    if (this.#open.size >= totalMax) throw tooMany(`more than ${totalMax} live pages are open`, 5, 'requests')
   }
 
   /** Asks for room once more: others may have been let through at the same moment. */
@@ -169,7 +169,7 @@ interface Reader {
   readonly tenant: Tenant | undefined
 }
 
-/** Not a generator: a waiting generator would not notice that its reader has gone. */
+/** Not a generator: a waiting generator would not notice that its reader has left. */
 class OpenStream implements AsyncIterator<string>, EventSender {
   readonly #begin: BeginSending
   readonly #heldMax: number

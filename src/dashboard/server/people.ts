@@ -14,7 +14,7 @@ export interface Person {
   readonly email?: string
   /** First invitation or sign-in, ISO 8601. */
   readonly addedAt: string
-  /** Who invited the person, or made the link without a name with which they came; undefined: it is not known. */
+  /** Id of the maker who invited the person, or made the nameless link of their first sign-in; undefined: unknown. */
   readonly addedBy?: string
   /** Their maker id, see `makerOf`; undefined: the command line, or an earlier version. */
   readonly addedById?: string
@@ -38,12 +38,12 @@ export interface PersonStore {
   removePerson(tenantId: string, id: string): Promise<boolean>
 }
 
-/** Facts of an invitation. Name and address are as a user typed them. */
+/** Facts of an invitation. Name and address are as typed. */
 export interface Invitation {
   /** Default: the e-mail address; without one, the link asks for a name. */
   readonly name?: string
   readonly email?: string
-  /** Who invites; without an id: a user of the command line. */
+  /** The inviting user; without an id: a user of the command line. */
   readonly by: Pick<Maker, 'name'> & Partial<Maker>
   /** Whether it must not be a person of the list: with a link to their account, another member could act as them. Default: false. */
   readonly isNew?: boolean
@@ -147,7 +147,7 @@ export class People {
     return await this.#sessions.createLink({ ...grant, personId }, validMs)
   }
 
-  /** What ends with a person. */
+  /** The records that end with a person. */
   async #signInsOf(tenant: TenantOfPeople, personId: string): Promise<SignIn[]> {
     const all = await this.#sessions.list(tenant.id)
     return [...all.filter(({ grant }) => grant.personId === personId), ...madeBy(personMaker(personId), all)]

@@ -15,7 +15,7 @@ export interface DashboardRoute {
   readonly body: TObject | undefined
   /** Maximum size of a body that `handle` reads with `Exchange.stream`. */
   readonly streamedMaxBytes: number | undefined
-  /** Of its responses. Undefined: that of the pages. */
+  /** Policy of its responses. Undefined: that of the pages. */
   readonly contentSecurityPolicy: string | undefined
   /** Whether it changes Redis: then the answer waits until the change is on disk. */
   readonly changes: boolean

@@ -28,7 +28,7 @@ import { Signing } from './signing.ts'
 interface DashboardOptions {
   readonly host: string
   readonly port: number
-  /** Public URL, if it differs. With https, browsers send the cookie by https only. */
+  /** Public URL, if it differs. With https, browsers send the cookie over https only. */
   readonly publicUrl: string | undefined
   readonly engine: EngineChoice
   readonly sessions: Sessions

@@ -187,14 +187,14 @@ export class Sessions {
   }
 }
 
-/** Who made a change, for records of it: the name of the user, else the role. */
+/** The author of a change, for records of it: the name of the user, else the role. */
 export function authorOf({ name, role }: Grant): string {
   return name ?? role
 }
 
 /**
- * The maker of what a session makes. A session without a person whose link a person made counts as that person, so that a removal ends
- * what they reach through it.
+ * The maker of records that a session makes. A session without a person whose link a person made counts as that person, so that a removal ends
+ * their access through it.
  */
 export function makerOf(session: Session): Maker {
   return { id: makerIdOf({ kind: 'session', digest: session.id, grant: session }), name: authorOf(session) }

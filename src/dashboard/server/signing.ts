@@ -28,7 +28,7 @@ const DIRECT = ['', 'none', 'same-origin']
 
 const FAILED = '/?sign-in=failed'
 
-/** What a request says about its user. */
+/** Facts of a request about its user. */
 interface Visitor {
   /** Secret of the current session; `''` without one. */
   readonly secret: string

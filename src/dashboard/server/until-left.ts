@@ -1,5 +1,5 @@
 /**
- * Aborts a generator as soon as its reader leaves. A generator alone would notice only after the piece that it waits for.
+ * Aborts a generator as soon as its reader leaves. A generator alone would notice only after the awaited piece.
  * @param make must throw when the signal aborts
  */
 export function untilLeft<T>(make: (left: AbortSignal) => AsyncGenerator<T>): AsyncIterable<T> {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { StartupError } from '../../run/errors.ts'
 
-/** Absolute paths of what the process of the embedded ClickHouse loads. */
+/** Absolute paths of the files that the process of the embedded ClickHouse loads. */
 export interface Library {
   /** The shared library with ClickHouse: npm `chdb`. */
   readonly library: string

@@ -9,9 +9,9 @@ export const ANALYST = 'analyst'
 
 /** The passwords of the users of the embedded ClickHouse. */
 export interface Passwords {
-  /** Of ipid's own processes. */
+  /** Password of ipid's own processes. */
   readonly own: string
-  /** Of people and their tools. */
+  /** Password of people and their tools. */
   readonly analyst: string
 }
 
@@ -78,7 +78,7 @@ export function analystUrlOf(port: number, { analyst }: Passwords): string {
   return `http://${ANALYST}:${analyst}@127.0.0.1:${port}`
 }
 
-/** What ClickHouse stores of a password. */
+/** ClickHouse's stored form of a password. */
 export function sha256Of(password: string): string {
   return createHash('sha256').update(password).digest('hex')
 }

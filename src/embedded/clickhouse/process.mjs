@@ -5,7 +5,7 @@
 import { opendirSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
-/** What to load and how to call it, see `start.ts`. Without `args`, it only loads the library and prints what it is like. */
+/** The library and its arguments, see `start.ts`. Without `args`, it only loads the library and reports its properties. */
 const { library, ffi, args } = JSON.parse(process.argv[2])
 
 /** Without a wall, every user may list the root folder. */

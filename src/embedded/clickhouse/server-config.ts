@@ -108,7 +108,7 @@ const PLAY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** What a rule of `http_handlers` may ask of a request. A text that begins with `regex:` is an expression of RE2. */
+/** The conditions of a rule of `http_handlers`. A text that begins with `regex:` is an expression of RE2. */
 interface Condition {
   readonly methods?: string
   readonly url?: string
@@ -171,12 +171,12 @@ function elementsXml(values: Readonly<Record<string, string | number>>): string 
  */
 const STORED_DEFINITIONS = { max_parser_depth: 10_000, max_parser_backtracks: 100_000_000 }
 
-/** A mutation that builds a projection holds such a block twice. With the default of 1,000,000 rows it does not fit into the server's memory. */
+/** Rows of a block in memory. A mutation that builds a projection holds a block twice. With the default of 1,000,000 rows it does not fit into the server's memory. */
 const MUTATED_BLOCKS = { min_insert_block_size_rows: 65_536, min_insert_block_size_bytes: 33_554_432 }
 
 /** The default settings of all statements. */
 const DEFAULTS: Readonly<Record<string, string | number>> = {
-  // As ClickHouse itself: a statement of a user makes few and large parts.
+  // As in ClickHouse itself: a statement of a user makes few and large parts.
   ...{ min_insert_block_size_rows: 1_048_449, min_insert_block_size_bytes: 268_402_944 },
   async_insert: 0,
   implicit_select: 0,
@@ -212,13 +212,13 @@ const FIXED = [
   ...['max_memory_usage_for_user', 'max_parser_depth', 'max_parser_backtracks', 'max_ast_depth'],
 ]
 
-/** Within tables, beside reading and `ALTER`. */
-const OF_TABLES = [
+/** Rights within tables, in addition to reading and `ALTER`. */
+const TABLE_RIGHTS = [
   ...['INSERT', 'ALTER VIEW', 'OPTIMIZE', 'TRUNCATE', 'CREATE TABLE', 'CREATE VIEW'],
   ...['DROP TABLE', 'DROP VIEW', 'UNDROP TABLE'],
 ]
 
-/** `ALTER TABLE` without FREEZE, which keeps files that only a SYSTEM statement removes, and without what moves parts. */
+/** `ALTER TABLE` without FREEZE, whose files only a SYSTEM statement removes, and without commands that move parts. */
 const ANALYST_ALTERS = [
   ...['ALTER UPDATE', 'ALTER DELETE', 'ALTER COLUMN', 'ALTER MODIFY COMMENT', 'ALTER INDEX', 'ALTER STATISTICS'],
   ...['ALTER PROJECTION', 'ALTER CONSTRAINT', 'ALTER TTL', 'ALTER SETTINGS'],
@@ -239,14 +239,14 @@ const onEngines = (names: readonly string[]) => names.map((name) => `GRANT TABLE
 /** Reads every table and may make tables and views in `workspace`. */
 const ANALYST_GRANTS = [
   'GRANT SELECT, SHOW, dictGet, CREATE TEMPORARY TABLE ON *.*',
-  `GRANT ${[...OF_TABLES, ...ANALYST_ALTERS].join(', ')} ON ${WORKSPACE}.*`,
+  `GRANT ${[...TABLE_RIGHTS, ...ANALYST_ALTERS].join(', ')} ON ${WORKSPACE}.*`,
   ...onEngines(ENGINES),
 ]
 
 /** The product's own: every database, but no source, user, function or dictionary, and no SYSTEM statement that changes what runs. */
 const OWN_GRANTS = [
   'GRANT SELECT, SHOW, CHECK, dictGet, KILL QUERY, CREATE DATABASE, DROP DATABASE, ALTER DATABASE ON *.*',
-  `GRANT ${OF_TABLES.join(', ')}, ALTER TABLE, CREATE TEMPORARY TABLE, SYSTEM FLUSH LOGS ON *.*`,
+  `GRANT ${TABLE_RIGHTS.join(', ')}, ALTER TABLE, CREATE TEMPORARY TABLE, SYSTEM FLUSH LOGS ON *.*`,
   ...onEngines([...ENGINES, ...IN_MEMORY]),
 ]
 
@@ -305,7 +305,7 @@ function profile(name: string, settings: Readonly<Record<string, string | number
 
 const fixed = (names: readonly string[]) => names.map((name) => `<${name}><const/></${name}>`).join('')
 
-/** Analysts see their own statements only: a statement may contain what a customer sent. */
+/** Analysts see their own statements only: a statement may contain customers' text. */
 const OWN_STATEMENTS =
   '<databases><system><processes><filter>user = currentUser()</filter></processes></system></databases>'
 

@@ -93,7 +93,7 @@ export function watchServer(server: OwnServer, log: Logger, end: () => void): Lo
       const { failed, reads } = JSON.parse(await server.ask(LOOK)) as Seen
       seenAtMs = performance.now()
       if (failed > 0) {
-        log.error({ failed }, 'writes of ClickHouse to its disk failed: starting it again, to find what they damaged')
+        log.error({ failed }, 'ClickHouse failed to write to its disk: restarting it, so that it finds the damage')
         end()
       } else if (reads.length > 0) await cancelDeparted(server, reads)
       return WATCH_EVERY_MS

@@ -69,8 +69,8 @@ const FINISH_MS = 3_000
 const FINISH_EVERY_MS = 50
 
 const STDERR_CHARACTERS_MAX = 65_536
-/** Of an unexpected end, in the log. */
-const SAID_CHARACTERS = 4_096
+/** Characters of the process's last output, in the log. */
+const OUTPUT_CHARS_MAX = 4_096
 
 /**
  * Starts the embedded ClickHouse as a child process that ends with this one.
@@ -118,9 +118,9 @@ export async function startEmbeddedClickHouse(options: EmbeddedClickHouseOptions
   void exited.then((reason) => {
     void watch.stop()
     if (stopping) return
-    const said = errors().trim()
-    if (said !== '')
-      options.log.error({ said: said.slice(-SAID_CHARACTERS) }, 'the last words of the embedded ClickHouse')
+    const output = errors().trim()
+    if (output !== '')
+      options.log.error({ output: output.slice(-OUTPUT_CHARS_MAX) }, 'last output of the embedded ClickHouse')
     options.onExit?.(reason)
   })
   return {
@@ -213,15 +213,15 @@ async function readiness(
   void exited.then((reason) => {
     end = reason
   })
-  const said = once(child, 'message').then(([message]) => message as { walled: boolean })
-  said.catch(() => {})
+  const report = once(child, 'message').then(([message]) => message as { walled: boolean })
+  report.catch(() => {})
   const isReady = async () => {
     if (end !== undefined) throw new StartupError(failureText(end, errors()))
     return (await own.answers()) || undefined
   }
   const slow = setTimeout(() => log.warn('the embedded ClickHouse is still starting'), SLOW_START_MS)
   await poll(isReady, { everyMs: READY_EVERY_MS }).finally(() => clearTimeout(slow))
-  return (await said).walled
+  return (await report).walled
 }
 
 /** The reason in one line. */

@@ -30,7 +30,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const PROGRAM = ['src', 'schemas', 'pipelines', 'node_modules', 'package.json', 'tsconfig.json']
 
 /**
- * The prefix of a command that runs it behind the wall. Empty without Landlock or Perl. On an old kernel the command runs
+ * The prefix of a command that walls it in. Empty without Landlock or Perl. On an old kernel the command runs
  * without a wall; `process.mjs` says whether it has one.
  * @param folder the only folder that the process may change; must exist
  */

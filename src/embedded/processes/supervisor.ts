@@ -16,7 +16,7 @@ export type Store =
       readonly launch: (signal: AbortSignal, previous: RunningProcess | undefined) => Promise<RunningProcess>
       /** Its future address, if known. Roles then start early, and wait as for a store that is down. */
       readonly address?: string
-      /** The address for people and their tools, of the address for our own processes. Default: the same. */
+      /** The address for people and their tools, by the address for our own processes. Default: the same. */
       readonly analystUrlOf?: (url: string) => string
     }
 
@@ -142,7 +142,7 @@ export class Supervisor {
     )
   }
 
-  /** Why the children are not all at work, one line each: nothing when they run and answer. Also before the start has ended. */
+  /** Why the children are not all at work, one line each; empty when they run and answer. Also before the start has ended. */
   async problems(): Promise<string[]> {
     const roles = [...this.#ingress, ...this.#workers, ...this.#dashboards]
     const answers = await Promise.all(roles.map(async ({ current }) => (await current?.metrics())?.length !== 0))

@@ -222,7 +222,7 @@ function rotateAgain(logFile: string, log: Logger): Loop {
       rotate(logFile)
       return LOG_CHECK_MS
     },
-    failed: (error) => log.warn({ err: error, path: logFile }, "Redis' log cannot be moved away; it grows"),
+    failed: (error) => log.warn({ err: error, path: logFile }, "Redis' log cannot be renamed, so it grows"),
     delay: { minMs: LOG_CHECK_MS, maxMs: LOG_CHECK_MS },
   })
 }

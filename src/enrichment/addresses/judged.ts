@@ -2,7 +2,7 @@ import { type Address, formatV4 } from '../../pipeline/event/address.ts'
 
 /**
  * The address to look up for a visitor's address. If an IPv6 address embeds an IPv4 address, that one is the visitor's.
- * Every other address stands for itself. These embed IPv4:
+ * Every other address is looked up itself. These embed IPv4:
  * - NAT64, `64:ff9b::/96` (RFC 6052): the last 32 bits. Its local-use sibling `64:ff9b:1::/48` (RFC 8215) does not count,
  *   because each site chooses the position of the IPv4 address in it.
  * - 6to4, `2002::/16` (RFC 3056): the 32 bits after the prefix.

@@ -45,7 +45,7 @@ export interface Merged {
 /** The word that states an attribute, with its measured precision. */
 export type DerivedAttributes = Readonly<Partial<Record<Attribute, Omit<Stated, 'value'>>>>
 
-/** The source of what no provider states: a classification, a category or an industry. */
+/** The source of a classification, a category or an industry that no provider states. */
 export const RULES = 'rules'
 
 /** @param all in order of trust: the first finding with an attribute, or with its group (`groups.ts`), provides it */
@@ -102,7 +102,7 @@ export function merge(all: readonly Finding[]): Merged {
   }
 }
 
-/** Whether no company can be made of it: it is a private person, or its name is only a handle or an address. */
+/** Whether it names no company: it is a private person, or its name is only a handle or an address. */
 function isNameless(organisation: Organisation | undefined, evidence: Evidence): boolean {
   if (organisation === undefined) return false
   const { name, domain } = organisation
@@ -221,7 +221,7 @@ export function evidenceOf(findings: readonly Finding[]): Evidence {
     const stated = finding.facts.evidence
     for (const key in stated) {
       const field = key as keyof Evidence
-      if (OF_CLASS.has(field) || evidence[field] !== undefined) continue
+      if (CLASS_EVIDENCE.has(field) || evidence[field] !== undefined) continue
       if (AS_EVIDENCE.has(field) && isOfAnotherAs(stated, evidence)) continue
       Object.assign(evidence, { [field]: stated[field] })
     }
@@ -266,10 +266,10 @@ function isDomainOf(domain: string | undefined, name: string | undefined): boole
 }
 
 /** Evidence that `state` sets. */
-const OF_CLASS: ReadonlySet<keyof Evidence> = new Set(['explicit', 'explicitSource', 'bot'])
+const CLASS_EVIDENCE: ReadonlySet<keyof Evidence> = new Set(['explicit', 'explicitSource', 'bot'])
 
 /**
- * Whether a list publishes the address as a bot's or as a VPN's. Such a list outranks tables, which describe whole networks: Apple's
+ * Whether a list publishes the address as a bot's or as a VPN's. That outranks tables, which describe whole networks: Apple's
  * crawler is inside of Apple's network.
  */
 function isPublished({ provider, facts }: Finding, { explicit }: Evidence): boolean {

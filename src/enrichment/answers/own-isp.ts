@@ -7,7 +7,7 @@ import { readNameWords } from '../rules/score-name.ts'
 /*
  * ISP data name some users as their own ISP ("Dundonald High School" in the AS of a cloud). Most of these names are access
  * providers in the AS of a larger one, or renters of a machine. So the name itself must show that it is an organisation. In
- * the AS of a cloud, a name without any such word is a company.
+ * the AS of a cloud, a name without these words is a company.
  */
 
 /** Moves the ISP to the user if it is one. @param stated evidence of all findings, in order of trust */

@@ -2,7 +2,7 @@ import type { Classification } from '../../../schemas/classification.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 
 /**
- * The parts of the quality score. An answer gets the points of every known part; the maximum is 100. A score says how much is known.
+ * The parts of the quality score. An answer gets the points of every known part; the maximum is 100. A score measures how much is known.
  * How often answers with a score are right depends on the data: `ipid quality` measures it (src/operations/accuracy/README.md).
  *
  * | part | points |

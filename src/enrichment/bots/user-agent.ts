@@ -11,8 +11,8 @@ const KNOWN_MAX = 8_192
 
 /**
  * Patterns of the package that also match people: the name and version of an app (`Acme/2.1`), browsers inside of apps
- * (`NewsBreak`), and words that companies add to the browsers of their staff (`proxy`). A bot with such a sign alone counts as a
- * person, because an office that is lost costs more than a bot that is kept.
+ * (`NewsBreak`), and words that companies add to the browsers of their staff (`proxy`). A bot with no other sign counts as a
+ * person, because losing an office costs more than keeping a bot.
  */
 export const LOOSE: readonly string[] = [
   ...['^[\\w \\.\\-\\(?:\\):%]+(?:/v?\\d+(?:\\.\\d+)?(?:\\.\\d{1,10})*?)?(?:,|$)', '^\\w+/[\\w\\(\\)]*$'],

@@ -28,7 +28,7 @@ export interface SealedKind {
 
 /** Metadata of every sealed file. */
 export interface SealedHead {
-  /** What the file was made from, and by which version of its maker. */
+  /** The origin of the file, and the version of its maker. */
   readonly source: string
 }
 

@@ -20,7 +20,7 @@ export interface Block {
   readonly size: number
   /** The organisation that the block refers to. */
   readonly organisation: { readonly name: string; readonly isLir: boolean } | undefined
-  /** Who may change the block: `ACME-MNT`. */
+  /** The maintainer, who may change the block: `ACME-MNT`. */
   readonly maintainers: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export type BlockUse =
 const ALLOCATED = /^(?:SUB-)?ALLOCATED(?!-ASSIGNED)|^LIR-PARTITIONED|^AGGREGATED|^EARLY|^NOT-SET|^OTHER/
 /** Given to its holder by the registry itself, not by a provider. */
 const INDEPENDENT = /^ASSIGNED (?:PI|ANYCAST|PORTABLE)|^LEGACY|^ALLOCATED-ASSIGNED/
-/** Entries of the registries about space that is not theirs. */
+/** Registry entries about foreign space. */
 const PLACEHOLDER = /^(?:STUB-|IANA-|NON-RIPE-NCC-|EU-ZZ-|AFRINIC-CIDR|ERX-|APNIC-ERX)/i
 /** Customers rarely get more addresses. A larger block needs a name that is clearly an organisation's. */
 const CUSTOMER_SIZE_MAX = 4_096
@@ -119,7 +119,7 @@ function isOrganisation(name: string): boolean {
 
 /**
  * Whether a name without a word of weight could be a smaller provider's: "Lovitel", "Example Communication Ltd". A name with
- * such a word stays, because the classifier then says that it is a provider.
+ * a word of weight stays, because the classifier then calls it a provider.
  */
 function isCarrierName(name: string): boolean {
   const finding = readNameWords(name, 'as')
@@ -145,7 +145,7 @@ function nameIn(descr: readonly string[], netname: string): string | undefined {
   for (let i = 0; i < descr.length; i++) {
     const line = descr[i]!.trim()
     if (isSkipped(line)) continue
-    // "Department of Federal Treasury of" goes on in the next line.
+    // "Department of Federal Treasury of" continues in the next line.
     const whole = CONTINUES.test(line) && descr[i + 1] !== undefined ? `${line} ${descr[i + 1]!.trim()}` : line
     const name = cleaned(whole)
     return name === undefined || (isNetname(name, netname) && name === line) ? undefined : name
@@ -207,7 +207,7 @@ function isNoName(name: string): boolean {
   return NO_NAMES.some((pattern) => pattern.test(name))
 }
 
-/** What registries write for a natural person, besides or in place of the name. */
+/** Registries write this for a natural person, besides or in place of the name. */
 const PERSON =
   /\b(?:private (?:person|individual|entrepreneur|customer|enterprise)|individual (?:entrepreneur|person)|individual|natural person|privatperson|privatkunde|particulier|persona fisica|pessoa fisica|fizich\w* lico|fiz\.? ?lico|individualn\w+ predprinimatel\w*|sole proprietor\w*|einzelunternehmer|einzelunternehmen|eenmanszaak)\b|^(?:mr|mrs|ms|herr|frau)\b\.? \p{Lu}/iu
 

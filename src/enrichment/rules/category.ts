@@ -13,7 +13,7 @@ export interface Stated {
   readonly precision: number
 }
 
-/** What the words of a name say about the trade of its holder, in the vocabulary of the starter organisations. */
+/** The trade of a holder by the words of its name, in the vocabulary of the starter organisations. */
 export interface NameCategory {
   readonly category: Stated
   /** Undefined when no word says it as precisely as the category. */

@@ -34,7 +34,7 @@ export interface Evidence {
   isProxy?: boolean
   /** One of these; the record does not state which. */
   isAnonymous?: boolean
-  /** Names that a table or a vendor states as an organisation's: they are no private person's. */
+  /** Names that a table or a vendor states as an organisation's. They are never a private person's. */
   organisationNames?: readonly string[]
   /** From an organisation table or a list of noise. */
   explicit?: Classification

@@ -26,7 +26,7 @@ export const PERSON_ADDRESSES_MAX = 2 ** 14
 
 /** Most words of a person's name, without particles. */
 const WORDS_MAX = 6
-/** Most words of which nothing is known, next to a given name. */
+/** Most unknown words next to a given name. */
 const UNKNOWN_MAX = 2
 /** A word with a heavier hit in the word tables is no part of a name. */
 const TRADE_WEIGHT_MIN = 2
@@ -59,7 +59,7 @@ export function isJudgeable(name: string): boolean {
 
 const EMAIL = /^[^\s@,;<>()]+@[^\s@,;<>()]+$/
 
-/** The name as it is, and without what follows a person's name: an address, brackets, a tax number, numbers, a remark. */
+/** The name as it is, and without the text after a person's name: an address, brackets, a tax number, numbers, a remark. */
 function readingsOf(name: string): string[] {
   const given = name.replace(LEADING_NUMBER, '')
   if (PLAIN.test(given)) return [given]
@@ -217,7 +217,7 @@ const PARTICLES: ReadonlySet<string> = new Set(
 /** Before the last of these, a surname of Portuguese speakers follows. */
 const SURNAME_PARTICLES: ReadonlySet<string> = new Set(['de', 'da', 'do', 'das', 'dos'])
 
-/** What a word is known as. Surnames by their ending may also have another meaning. */
+/** The known kinds of a word. Surnames by their ending may also have another meaning. */
 type Part = 'given' | 'ambiguous' | 'surname' | 'patronymic' | 'initial' | 'unknown'
 
 function isOfNames(words: readonly string[], isTrader: boolean): boolean {

@@ -126,7 +126,7 @@ function headOf(words: readonly string[]): Hit | undefined {
   return findSpans(nameWords(), words).find(({ at, count }) => at < end && at + count >= end)?.hit
 }
 
-/** "Railway Telecom" is the telecom of a railway: its trades say whose it is, and the last word what it is. */
+/** "Railway Telecom" is the telecom of a railway: its trades name the owner, and the last word the business. */
 function withoutModifiers(hits: readonly Hit[], head: Hit | undefined): readonly Hit[] {
   if (head?.classification !== 'isp' || head.weight < HEAD_MIN_WEIGHT) return hits
   return hits.filter((hit) => hit.classification !== 'business' || hit.weight > BEFORE_HEAD_MAX)

@@ -14,7 +14,7 @@ import type { NetworkHolder } from './rule.ts'
 import type { HolderRule } from './rule-set.ts'
 
 /** Facts about an organisation; all others are about the address or its AS. */
-const OF_ORGANISATION = [
+const ORGANISATION_ATTRIBUTES = [
   ...(['business_name', 'org_name', 'domain', 'etld_plus_one', 'industry', 'industry_category'] as const),
   ...(['classification', 'description'] as const),
 ] satisfies readonly Attribute[]
@@ -33,7 +33,7 @@ const VARIANTS_MAX = 64
 /** By rule. */
 const variants = new Variants<Variant>(VARIANTS_MAX)
 
-/** The answer for an address of the organisation that a rule `is` names. It is no noise, and belongs to an account. */
+/** The answer for an address of the organisation that a rule `is` names. It is not noise, and belongs to an account. */
 export function heldBy(
   enrichment: Enrichment,
   { subject, text }: HolderRule,
@@ -62,7 +62,7 @@ export function lookupHeldBy(
   const provenance: Partial<Record<Attribute, Provenance>> = {}
   for (const attribute of ATTRIBUTES) {
     if (data[attribute] === undefined) continue
-    const isOfRule = OF_ORGANISATION.some((name) => name === attribute)
+    const isOfRule = ORGANISATION_ATTRIBUTES.some((name) => name === attribute)
     provenance[attribute] = isOfRule ? source : lookup.provenance[attribute]!
   }
   return {
@@ -80,7 +80,7 @@ function dataOf(
   organisation: Readonly<EnrichmentData> = {},
 ): EnrichmentData {
   const data: EnrichmentData = { ...found }
-  for (const attribute of OF_ORGANISATION) {
+  for (const attribute of ORGANISATION_ATTRIBUTES) {
     if (organisation[attribute] === undefined) delete data[attribute]
     else data[attribute] = organisation[attribute]
   }
@@ -91,7 +91,7 @@ function dataOf(
   return inOrder(data)
 }
 
-/** A person says that it is an organisation. So it is a business, unless data or words say what else. */
+/** A person declared it an organisation. So it is a business, unless data or words give another class. */
 function classOf(domain: string, orgName: string, known: unknown): Classification {
   const { classification } = known === undefined ? classify({ domain, orgName }) : { classification: known }
   const found = classification as Classification | undefined

@@ -23,7 +23,7 @@ export const FILTERS: Readonly<Partial<Record<Verdict['kind'], RuleReason>>> = {
   'unclassified-filtered': 'unclassified',
 }
 
-/** Of rules with the same subject, the first kind wins. */
+/** Kinds in order of precedence, for rules with the same subject. */
 const ORDER: readonly RuleKind[] = ['own', 'is', 'never-noise', 'always-noise', 'keep']
 
 /** A rule `is`: the organisation of an address. */
@@ -128,7 +128,7 @@ export class RuleSet {
   }
 }
 
-/** The text of a tenant's choice about organisations of unknown class, where texts of rules are. */
+/** The text for a tenant's choice about organisations of unknown class, used like the text of a rule. */
 export function unclassifiedRule(choice: Unclassified): string {
   return `unclassified ${choice}`
 }
@@ -152,7 +152,7 @@ interface PrefixTable {
 interface NetworkRule {
   readonly rule: Rule
   readonly version: 4 | 6
-  /** Of the prefix. */
+  /** Length of the prefix. */
   readonly length: number
 }
 
@@ -165,7 +165,7 @@ class NetworkRules {
     return this.#tables[4].length + this.#tables[6].length === 0
   }
 
-  /** Of rules with the same network, the first one stays. */
+  /** Keeps the first of several rules with the same network. */
   add(range: AddressRange, rule: Rule): void {
     const tables = this.#tables[range.version]
     const length = prefixLength(range)

@@ -14,7 +14,7 @@ type Subject =
   | { readonly of: 'class'; readonly classification: Classification }
   | NetworkHolder
 
-/** Says whose network it is. */
+/** Names the organisation of a network. */
 export interface NetworkHolder {
   readonly of: 'holder'
   readonly range: AddressRange

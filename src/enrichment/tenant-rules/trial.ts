@@ -3,12 +3,12 @@ import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { BoundedCache } from '../bounded-cache.ts'
-import { storedJudged } from './concern.ts'
+import { storedJudged } from './rule-scope.ts'
 import { FILTERS, type Judged, type RuleSet, type Verdict } from './rule-set.ts'
 
 const ANSWERS_MAX = 20_000
 
-/** Stored events that are equal to every rule. */
+/** Stored events that no rule can tell apart. */
 interface StoredGroup {
   readonly ip: string
   readonly companyId: string
@@ -85,7 +85,7 @@ export async function tryRules(
       isChanged = true
       add(newlyHeld, then.holder, events)
     } else if (then.holder === undefined && now.holder !== undefined) {
-      // Only today's data can tell whose they would be.
+      // Only today's data can tell the company they would belong to.
       isChanged = true
     }
     if (isChanged && companyId !== '') companies.add(companyId, data, { ip, days, events })
@@ -148,7 +148,7 @@ class CompanyTrial {
   }
 }
 
-/** What rules make of a stored event, by its stored values. */
+/** The effect of rules on a stored event, by its stored values. */
 interface Outcome {
   readonly isFiltered: boolean
   /** Why a rule filters it; undefined: its class does, or it is kept. */

@@ -43,7 +43,7 @@ export interface ExportFailure {
   readonly message: string
 }
 
-/** What came of an export so far. */
+/** The results of an export so far. */
 export interface ExportState {
   /** The last due time whose file is written, milliseconds; 0: none. */
   readonly dueMs: number

@@ -79,13 +79,13 @@ export function ingressRole(context: ProcessContext): IngressRole {
     hostnames: enrichment.hostnames,
     clock,
     tail,
-    // A commit to a Redis Cluster needs the events that a repeat would not find together.
+    // On a Redis Cluster, events that a repeat could not recognise must be in one partition.
     colocateAmong: context.isCluster ? config.partitions : undefined,
   }
   const jobs = batchJobs(context, uploadConnection(context), gate)
   const secrets = new SecretBox(config)
   const sources = openSources(context.pipeline.sources, (source) => ({
-    // Asked for by the sources that keep events themselves: the others need no connection for it.
+    // Needed by sources that keep events themselves. The others need no connection for it.
     get keep() {
       return keepEvents({ ...keeping, intake: commits.of(source) })
     },
@@ -126,7 +126,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
 /** Frequent probes share one write. */
 const PROBE = { freshMs: 500, lateMs: 1_000 }
 
-/** Why this ingress can take and keep no event: whether accepted ones make progress is another question. */
+/** Why this ingress cannot take and keep events. Whether accepted ones make progress is another question. */
 function readiness(requests: RedisClient): () => Promise<readonly string[]> {
   const refusal = sharedRead(() => writeRefusal(requests).catch((error: Error) => error), PROBE)
   return async () => intakeFacts(await refusal().catch((error: Error) => error)).map(({ text }) => text)

@@ -20,7 +20,7 @@ interface HttpServerOptions
     Omit<Guards, 'unknownKeys'> {
   /** See `createRoutes`. */
   readonly routes: readonly Route[]
-  /** Proxies that may say whose requests they pass on. Default: none. */
+  /** Proxies that may name the clients of requests. Default: none. */
   readonly trustedProxies?: readonly string[] | undefined
   /** Default: the system's. */
   readonly clock?: Clock
@@ -56,7 +56,7 @@ function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse
   return andThen(callerOf(route, exchange, guards), (caller) => admit(route, exchange, caller, guards))
 }
 
-/** The caller whose key the request has. What it costs to find out that a key is unknown counts against the client. */
+/** The caller with the request's key. Finding out that a key is unknown counts against the client. */
 function callerOf(
   route: KeyedRoute,
   exchange: Exchange,

@@ -17,7 +17,7 @@ interface Client {
 
 /**
  * Slows down clients that send many unknown keys: to find out that a key is unknown costs a call to Redis or a search of a body. Customers
- * may share an address with a stranger, that of a load balancer for example. So a key that was known before is never refused, and the
+ * may share an address with a stranger, that of a load balancer for example. So a formerly known key is never refused, and the
  * start of a body is always searched for it.
  */
 export class UnknownKeys {

@@ -1,11 +1,11 @@
-/** Part of the memory for bodies that bodies of strangers may have. */
+/** Share of the memory for bodies that strangers may use. */
 const STRANGERS_SHARE = 1 / 8
 /** Part of the strangers' memory that is freed at once when it is full. */
 const ROOM_SHARE = 1 / 8
 /** Bytes of a request that are not counted. The limit of requests in progress bounds them. */
 export const UNCOUNTED_BYTES = 4_096
 
-/** Whose memory a body takes. */
+/** The owner of a body's memory. */
 export interface BodyOwner {
   /** Undefined: the key of the request is not known yet, or wrong. */
   readonly tenantId: string | undefined

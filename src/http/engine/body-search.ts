@@ -6,9 +6,9 @@ import type { BodyBuffer } from './request-body.ts'
 
 /** Looks for something in a body, as its bytes come. */
 export interface BodyScan {
-  /** What is found so far. */
+  /** The result so far. */
   readonly found: string | undefined
-  /** Reads the next bytes, as Latin-1. Returns whether later ones change nothing. */
+  /** Reads the next bytes, as Latin-1. Returns whether the result is final. */
   read(text: string): boolean
 }
 
@@ -30,7 +30,7 @@ export interface BodySearch {
 
 /**
  * Searches a body piece by piece, first its start and then the whole, without decoding or parsing it as a whole. Gzip is decoded no
- * further than to what is found. Answers without a promise for a small body that has arrived.
+ * further than to the result. Answers without a promise for a small body that has arrived.
  * @param begin begins a scan of the body
  */
 export function searchBody(
@@ -62,7 +62,7 @@ function foundIn(text: string, scan: BodyScan): string | undefined {
 }
 
 /**
- * Searches what has arrived of a body, and the whole when that does not decide.
+ * Searches the bytes that have arrived, and the whole body when they do not decide.
  * @param read reads pieces into a scan; whether later bytes change nothing
  */
 async function searchTwice(

@@ -2,14 +2,14 @@ import { BlockList } from 'node:net'
 import { parseAddress } from '../../pipeline/event/address.ts'
 import type { RequestHead } from './head.ts'
 
-/** Proxies whose word about a client's address counts. */
+/** Proxies that are trusted to name a client's address. */
 export interface TrustedProxies {
   includes(address: string): boolean
 }
 
 /**
  * @param networks addresses, and networks as `10.0.0.0/8`
- * @throws RangeError that names the network that is none
+ * @throws RangeError that names the invalid network
  */
 export function trustedProxies(networks: readonly string[]): TrustedProxies {
   const list = new BlockList()
@@ -31,7 +31,7 @@ export function trustedProxies(networks: readonly string[]): TrustedProxies {
 }
 
 /**
- * The address of the client that sent a request. A trusted proxy says whose request it passes on: `X-Forwarded-For`, `Forwarded` (RFC
+ * The address of the client that sent a request. A trusted proxy names the client: `X-Forwarded-For`, `Forwarded` (RFC
  * 7239) or `CF-Connecting-IP`. The first one present counts: proxies pass the other headers on as the client wrote them. In a list of
  * addresses, the last one that is no trusted proxy is the client, because the client can write the ones before it.
  * @param peer the other end of the connection
@@ -43,7 +43,7 @@ export function clientAddress(peer: string, head: RequestHead, trusted: TrustedP
   if (forwardedFor === '' && forwarded === '') return parseAddress(cfConnectingIp.trim())?.text ?? peer
   for (const entry of chain.reverse()) {
     const address = parseAddress(withoutPort(entry.trim()))
-    // Nothing before an entry that is no address can be trusted.
+    // Nothing before an invalid entry can be trusted.
     if (address === undefined) return peer
     if (!trusted.includes(address.text)) return address.text
   }

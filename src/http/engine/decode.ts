@@ -54,7 +54,7 @@ export function isGzip(bytes: Uint8Array): boolean {
   return bytes.length > 2 && GZIP_MAGIC.every((byte, i) => bytes[i] === byte)
 }
 
-/** What is decoded at once: that takes less time than to wait for another thread. */
+/** Size that is decoded at once: that takes less time than to wait for another thread. */
 const SMALL_BYTES = 65_536
 const CHUNK_BYTES = 262_144
 
@@ -76,7 +76,7 @@ function isSmallGzip(pieces: readonly Uint8Array[]): boolean {
   return new DataView(end.buffer, end.byteOffset + end.length - 4).getUint32(0, true) <= SMALL_BYTES
 }
 
-/** Undefined: it is not small. The size that gzip says is that of the last of several members. */
+/** Undefined: it is not small. The size in gzip is that of the last of several members. */
 function gunzipSmall(body: Buffer, maxBytes: number): Buffer | undefined {
   try {
     return gunzipSync(body, { maxOutputLength: Math.min(SMALL_BYTES, maxBytes) })
@@ -102,7 +102,7 @@ function isTooLong(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
 }
 
-/** Whether zlib threw an error because of what it decodes. */
+/** Whether zlib threw an error because of its input. */
 export function isZlibError(error: unknown): boolean {
   return isTooLong(error) || (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
 }

@@ -32,7 +32,7 @@ export interface ListenAddress {
   readonly portSetting: string
 }
 
-/** Where an engine passes the requests of a method and path. The most specific route wins. */
+/** The handler of requests of a method and path. The most specific route wins. */
 export interface EngineRoute {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'OPTIONS' | 'any'
   /** Segments like `:job_id` match any one segment; `/*` matches every path. */
@@ -49,7 +49,7 @@ export interface ArrivedRequest {
   readonly head: RequestHead
   /** Parameters of the path in their order, undecoded. */
   readonly parameters: readonly string[]
-  /** What follows `?`, undecoded. */
+  /** The text after `?`, undecoded. */
   readonly query: string
   /** Whether the engine closes the connection after the response, because the client asked for it. */
   readonly closes: boolean

@@ -28,7 +28,7 @@ import {
 } from './response.ts'
 import type { InFlight, Traffic } from './traffic.ts'
 
-/** Handles the requests of a route: how their body is read, and who responds. */
+/** Handles the requests of a route: reads their body, and responds. */
 export interface Endpoint {
   /** Its name in logs and metrics. */
   readonly path: string
@@ -48,7 +48,7 @@ export interface Endpoint {
    * because it costs some time of each request.
    */
   readonly keepsPeer?: boolean
-  /** What failures of its requests are answered with. Default: as the server's other endpoints. */
+  /** The responses to failures of its requests. Default: as the server's other endpoints. */
   readonly explain?: ExplainFailure
   /** Makes the response. The body may still be arriving. May throw anything: see `ExplainFailure`. */
   respond(exchange: Exchange): HttpResponse | Promise<HttpResponse>
@@ -161,7 +161,7 @@ export class Exchange implements RequestReceiver, InFlight {
     return this.#leaving.signal
   }
 
-  /** Adds a header to the response, whichever that will be. @param name in lower case */
+  /** Adds a header to any response. @param name in lower case */
   addHeader(name: string, value: string): void {
     this.#headers.push(name, value)
   }
@@ -185,7 +185,7 @@ export class Exchange implements RequestReceiver, InFlight {
     return this.#text
   }
 
-  /** Counts what a text takes more than the body as it was sent. */
+  /** Counts the memory that a text takes in addition to the body as sent. */
   #holdText(text: string): string {
     const moreBytes = text.length - this.#body!.heldBytes
     if (moreBytes > 0) this.hold(moreBytes)
@@ -198,7 +198,7 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   /**
-   * Searches the body, decoded, before it is read: see `searchBody`. For what decides whether it is read at all. Call it on endpoints that
+   * Searches the body, decoded, before it is read: see `searchBody`. For questions that decide whether it is read at all. Call it on endpoints that
    * have a body and do not stream it.
    * @param begin begins a scan of the body
    * @param onlyStart whether to search only the first 64 KB
@@ -239,7 +239,7 @@ export class Exchange implements RequestReceiver, InFlight {
     })
   }
 
-  /** In whose turn the work of this request is done: its tenant's, or that of its client while it has none. */
+  /** The owner of the turn in which work of this request is done: its tenant, or its client while it has none. */
   get #worker(): string {
     const { tenantId } = this.owner
     return tenantId === undefined ? `client ${this.client}` : `tenant ${tenantId}`
@@ -286,7 +286,7 @@ export class Exchange implements RequestReceiver, InFlight {
     if (refusal !== undefined) throw refusal
   }
 
-  /** Counts what is held now. Returns the refusal when it is too much. */
+  /** Counts the held bytes. Returns the refusal when they are too many. */
   #count(): HttpError | undefined {
     const bytes = (this.#body?.heldBytes ?? 0) + this.#handlerBytes
     const counted = bytes <= UNCOUNTED_BYTES ? 0 : bytes

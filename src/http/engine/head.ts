@@ -36,7 +36,7 @@ export interface RequestHead {
   readonly authorization: string
   /** `''` when absent. Amazon Data Firehose has a name of its own for it. */
   readonly sourceKey: string
-  /** What Amazon Data Firehose calls a delivery, the same in every attempt; `''` when absent. */
+  /** Amazon Data Firehose's name of a delivery, the same in every attempt; `''` when absent. */
   readonly firehoseRequestId: string
   /** Vercel's signature of the body; `''` when absent. */
   readonly vercelSignature: string

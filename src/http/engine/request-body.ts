@@ -174,7 +174,7 @@ export class BodyBuffer {
     if (this.#state === 'too large') throw tooLarge(this.#maxBytes)
   }
 
-  /** What has arrived so far, in pieces. The last one is valid until `keep` is called. */
+  /** The bytes that have arrived so far, in pieces. The last one is valid until `keep` is called. */
   pieces(): readonly Uint8Array[] {
     const lent = this.#lent
     if (lent === undefined) return this.#chunks.pieces()

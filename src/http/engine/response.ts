@@ -34,9 +34,9 @@ export type ExplainFailure = (
 ) => {
   readonly response: HttpResponse
   readonly unexpected: boolean
-  /** Of a 429: the reached limit. */
+  /** The reached limit of a 429. */
   readonly limit?: Limit | undefined
-  /** Of the failure, when the response has another one. */
+  /** Status for the failure's count, when the response has another one. */
   readonly status?: number
 }
 

@@ -23,7 +23,7 @@ const DECODING = {
 } as const
 /** Part of the requests in progress that is freed at once when they are too many, so that not every new one looks for old ones. */
 const FREED_SHARE = 1 / 64
-/** For how long no request of a stranger is looked for after none was found. */
+/** Pause of the search for a stranger's request after none was found. */
 const SEARCH_EVERY_MS = 50
 /** A turn with more requests than this is crowded. */
 const TURN_REQUESTS = 500
@@ -34,7 +34,7 @@ export interface InFlight {
   readonly endpoint: MeasuredEndpoint
   /** `performance.now()` when its header section arrived. */
   readonly startedMs: number
-  /** Bytes of its body that count as held in memory, and whose they are. */
+  /** Bytes of its body that count as held in memory, and their owner. */
   readonly heldBytes: number
   readonly owner: BodyOwner
   /** Whether its body is still arriving, and its key is not known. */

@@ -8,7 +8,7 @@ import { schemaError } from './schema.ts'
 const BODY_VALUES_MAX = 100_000
 
 /**
- * @param explain says more about a text that is not JSON; undefined: nothing
+ * @param explain adds a hint about a text that is not JSON; undefined: none
  * @param levelsMax of objects and arrays
  * @throws HttpError 400 with the position when the text is not JSON, 413 when it has too many values, 422 when it is nested too deep
  */

@@ -41,7 +41,7 @@ export interface Comparison {
   readonly differ: Part
   readonly this: Precision
   readonly other: Precision
-  /** Who is right more often where only one is right; null when that may be chance (95 %). */
+  /** The data set that is right more often where only one is right; null when that may be chance (95 %). */
   readonly better: 'this' | 'other' | null
 }
 

@@ -7,7 +7,7 @@ import type { Meeting } from './truth.ts'
 
 /** A network whose visitors nearly all have mail of one domain. */
 export interface Proposal {
-  /** The same while network and domain are. */
+  /** Stays the same while network and domain do. */
   readonly id: string
   /** In the form of `ipid rules add`. */
   readonly rule: string
@@ -24,12 +24,12 @@ export interface Proposal {
   readonly now: string | null
 }
 
-/** Fewer people may be one household, and fewer days a visit. They hold for an address, and for each half of a network. */
+/** Fewer people may be one household, and fewer days one visit. Applies to an address, and to each half of a network. */
 export const PEOPLE_MIN = 3
 export const DAYS_MIN = 3
 /** A café and a mobile carrier meet many domains, and private mail. */
 export const SHARE_MIN = 0.9
-/** Evidence of a few addresses says little of the others around them: a wider network needs more (`isOffice`). */
+/** A few addresses prove little about their neighbours: a wider network needs more evidence (`isOffice`). */
 const NEIGHBOURS = { 4: 29, 6: 61 } as const
 const OFFICES = [
   { 4: 26, 6: 60, people: 6, days: 5, addresses: 4 },
@@ -53,19 +53,19 @@ interface Network {
   readonly length: number
 }
 
-/** What was met in a network. */
+/** The meetings in a network. */
 interface Evidence {
   /** The domain of the most people; `''` for none. */
   readonly domain: string
   /** People with mail of the domain. */
   readonly people: number
-  /** Of all people, 0 to 1. */
+  /** Share of all people, 0 to 1. */
   readonly share: number
   /** UTC days on which people of the domain were met. */
   readonly days: number
 }
 
-/** Bits of an address, and the length of what counts as one address: devices change theirs within a /64 of IPv6. */
+/** Bits of an address, and the prefix length that counts as one address: devices change theirs within a /64 of IPv6. */
 const FAMILIES = {
   4: { bits: 32, address: 32 },
   6: { bits: 128, address: 64 },
@@ -168,7 +168,7 @@ function isDense(network: Network, points: readonly Point[], evidence: Evidence)
   return isOffice(network, evidence, addresses.length) || areNeighbours(network, evidence, addresses)
 }
 
-/** People who leave by many addresses of their office. */
+/** People who use many addresses of their office. */
 function isOffice({ version, length }: Network, { people, days, share }: Evidence, addresses: number): boolean {
   return (
     share === 1 &&

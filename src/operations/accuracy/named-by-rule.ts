@@ -5,7 +5,7 @@ import { parseAddress } from '../../pipeline/event/address.ts'
 import type { TruthGroup } from './truth.ts'
 
 /**
- * Tells whether a rule `is` may have named the company of events: then they say nothing about the data. `ipid learn` makes such rules
+ * Tells whether a rule `is` may have named the company of events: then they say nothing about the data. `ipid learn` makes these rules
  * of known domains, so their events would always be right.
  * @param rules of the tenant; undefined for none
  */
@@ -20,7 +20,7 @@ export function namedByRule(rules: RuleSet | undefined): (group: Pick<TruthGroup
   }
 }
 
-/** The /24 of an IPv4 address is what a truncated IPv6 address keeps of it. */
+/** A truncated IPv6 address keeps only the /24 of its IPv4 address. */
 const EMBEDDED_BITS_KEPT = 24
 
 /** An IPv6 address that contains an IPv4 address has the rules of both. */

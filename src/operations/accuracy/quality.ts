@@ -47,7 +47,7 @@ export interface QualityReport {
   readonly qualities: readonly QualityAccuracy[]
 }
 
-/** Names for events whose data set cannot be said. */
+/** Names for events whose data set is unknown. */
 export const NO_DATA_SET = {
   /** The tenant does not store addresses. */
   masked: '(address not stored)',

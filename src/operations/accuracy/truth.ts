@@ -22,7 +22,7 @@ export function firstDayOf(days: number, nowMs: number): string {
 /** Events with equal values. Groups of one place follow one another. */
 export interface TruthGroup extends Attributed {
   /**
-   * What is known of the address: all of it, the network of a truncated one, or `#` and the known domain when the tenant stores no
+   * The known part of the address: all of it, the network of a truncated one, or `#` and the known domain when the tenant stores no
    * addresses. A pseudonym changes every day, so it would make one visitor many.
    */
   readonly place: string
@@ -117,7 +117,7 @@ const GENTLE = {
   output_format_json_quote_64bit_integers: 0,
 } as const
 
-/** Reads what is known of the visitors of a tenant from its own sign-ups. Results stream. */
+/** Reads the known visitors of a tenant from its own sign-ups. Results stream. */
 export class ClickHouseTruth {
   readonly #client: ClickHouseClient
   readonly #secondsMax: number
@@ -169,7 +169,7 @@ export class ClickHouseTruth {
     }
   }
 
-  /** Who was met at which address, by networks. */
+  /** The people met at each address, by networks. */
   async *meetings(selection: TruthSelection): AsyncGenerator<Meeting> {
     const query = `
       SELECT

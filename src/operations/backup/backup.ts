@@ -30,7 +30,7 @@ export interface BackupOptions {
  *
  * The order makes it consistent. Dead letters come before the tables, because a retry moves an event from letters to tables.
  * New letters come again after the tables; a restore skips a letter whose event is stored. Tenants come last, so that every
- * event has its tenant. How far pulls are comes first: what they fetch meanwhile is fetched again after a restore, as repeats.
+ * event has its tenant. The progress of pulls comes first: later items are fetched again after a restore, as repeats.
  * @param dir absolute path of the folder to create
  * @throws InputError when the folder is not empty or cannot be created; UnavailableError when its disk is full
  */

@@ -1,7 +1,7 @@
 import type { BackupFigures, BackupManifest } from '../../../schemas/backup.ts'
 import { BackupRefusedError } from './ports.ts'
 
-/** A figure of a backup, and what a restored instance answers to the same question. */
+/** A figure of a backup, and the same figure of the restored instance. */
 export interface Comparison {
   readonly what: string
   readonly backup: number | string
@@ -47,5 +47,5 @@ export function assertEqual(compared: readonly Comparison[]): void {
   const different = compared.filter(({ backup, restored }) => backup !== restored)
   if (different.length === 0) return
   const texts = different.map(({ what, backup, restored }) => `${what}: ${restored}, not ${backup}`)
-  throw new BackupRefusedError(`the backup does not give back what was stored: ${texts.join('; ')}`)
+  throw new BackupRefusedError(`the restored data differ from the backup: ${texts.join('; ')}`)
 }

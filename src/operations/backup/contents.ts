@@ -1,7 +1,7 @@
 import type { TenantCopy } from '../../../schemas/backup.ts'
 import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
 
-/** What opens an instance, or sends something out of it: a person looks at these before and after a restore. */
+/** The records that open an instance or send something out of it. A person reviews them before and after a restore. */
 export interface BackupContents {
   readonly keys: readonly {
     readonly tenant_id: string
@@ -15,7 +15,7 @@ export interface BackupContents {
     readonly tenant_id: string
     readonly source_id: string
     readonly kind: string
-    /** Where ipid fetches from; null: senders come by themselves. */
+    /** The place that ipid fetches from; null: senders come by themselves. */
     readonly place: string | null
     /** Address of the API in the text to paste for its senders; null: that of the instance. */
     readonly base: string | null

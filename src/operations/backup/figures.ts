@@ -3,7 +3,7 @@ import { EVENTS, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import type { TableShape } from './ports.ts'
 
 /*
- * Figures of a backup, so that a check can ask the restored instance for the same. They are counted from the lines on their way
+ * Figures of a backup, for a check to compare with the restored instance. They are counted from the lines on their way
  * to the files: a query of its own would see other rows, because everything keeps running.
  */
 

@@ -123,7 +123,7 @@ async function* unzipped(folder: string, name: string): AsyncGenerator<Buffer> {
   }
 }
 
-/** Converts the JSON value of a line. Throws an Error that says what is wrong with the value. */
+/** Converts the JSON value of a line. Throws an Error that describes the fault. */
 type ReadRecord<T> = (value: unknown) => T
 
 /**

@@ -15,7 +15,7 @@ import { BackupRefusedError } from './ports.ts'
 
 /** When it was due, and its attempt: `2026-11-27T03-00Z-1a2b3c4d`. Sorted by name, the oldest is first. */
 const SET_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\dZ-[0-9a-f]{8}$/
-/** With which all these names begin until the year 3000. */
+/** All these names begin with it until the year 3000. */
 const MILLENNIUM = '2'
 /** A file that a backup writes. */
 const FILE_NAME = /^(?:manifest\.json|[a-z0-9_-]+(?:\.tsv|\.ndjson)\.gz)$/
@@ -35,7 +35,7 @@ export interface PlaceOwner {
 /** A backup in a place. */
 export interface BackupSet {
   readonly name: string
-  /** Its manifest is written last, so only then all its files are there. */
+  /** Its manifest is written last, so it proves that all files are present. */
   readonly isWhole: boolean
   /** Its objects, without the place's prefix. */
   readonly keys: readonly string[]
@@ -85,7 +85,7 @@ export class BackupPlace {
   /** Every backup, the oldest first. Ignores objects of others, also those beside the files of a backup. */
   async sets(): Promise<BackupSet[]> {
     const found = new Map<string, { keys: string[]; bytes: number }>()
-    // Folders of others may be large, or not for us to read.
+    // Foreign folders may be large or unreadable.
     for await (const { key, bytes } of this.#store.list(MILLENNIUM)) {
       const [name = '', file = '', ...deeper] = key.split('/')
       if (!SET_NAME.test(name) || !FILE_NAME.test(file) || deeper.length > 0) continue
@@ -128,7 +128,7 @@ export class BackupPlace {
   async own(instance: string, last: string | undefined, nowMs: number): Promise<void> {
     await this.#assertFolder()
     if ((await this.owner()) === undefined) {
-      // A disk that is not mounted has neither: backups would fill the disk below it, and nobody would look there.
+      // An unmounted disk has neither: backups would fill the disk below it unnoticed.
       if (last !== undefined && !(await this.sets()).some(({ name }) => name === last)) {
         throw new UnavailableError(
           `${this.location} has neither ${OWNER} nor the last backup, ${last}: is its disk mounted? If the place was emptied on purpose, run "./ipid backup --take-over"`,
@@ -169,7 +169,7 @@ export class BackupPlace {
   }
 
   /**
-   * Copies a complete backup from a folder. The manifest goes last, so a copy that ends early is not taken for a backup.
+   * Copies a complete backup from a folder. The manifest goes last, so an incomplete copy never counts as a backup.
    * @param mayGoOn called before each object; throws to end the copy
    * @param instance must own the place until the end
    * @returns bytes of all objects
@@ -197,7 +197,7 @@ export class BackupPlace {
     return total
   }
 
-  /** Removes a backup. The manifest goes first, so what is left after a crash is not taken for a backup. */
+  /** Removes a backup. The manifest goes first, so a crash leaves nothing that counts as a backup. */
   async remove({ name, keys }: Pick<BackupSet, 'name' | 'keys'>): Promise<void> {
     const manifest = `${name}/${MANIFEST}`
     for (const key of [manifest, ...keys.filter((one) => one !== manifest)]) await this.#store.delete(key)

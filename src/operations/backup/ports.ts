@@ -60,7 +60,7 @@ export interface RecordSource {
    */
   untilStored(waitMs: number): Promise<void>
   tenants(): AsyncIterable<TenantCopy>
-  /** How far pulled sources are. */
+  /** The progress of pulled sources. */
   pulls(): AsyncIterable<PullCopy>
   /** The first call gives all letters, each later call gives the new ones. */
   letters(): AsyncIterable<LetterCopy>

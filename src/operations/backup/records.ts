@@ -89,7 +89,7 @@ export function readLetters(dir: string, manifest: BackupManifest, pipeline: Pip
     if (fields.length % 2 !== 0) throw new Error('a field has no value')
     if (!fields.every(isBase64)) throw new Error('a field is not base64')
     const form = formOf(fields.map((field) => Buffer.from(field, 'base64')))
-    // A retry of such a letter would end the workers.
+    // A retry of this letter would end the workers.
     if (form > ENVELOPE_FORM) {
       throw new Error(
         `its event has form ${form}, but this ipid reads up to form ${ENVELOPE_FORM}: restore it with ipid ${version}`,

@@ -13,7 +13,7 @@ import { checkRows, readLetters, readObjects, readPulls, readTenants } from './r
 interface RestoreOptions {
   readonly tables: TableTarget
   readonly records: RecordTarget
-  /** Its sources and streams say what records may contain. */
+  /** Its sources and streams limit the content of records. */
   readonly pipeline: Pipeline
   /** Archive of the restored instance. */
   readonly archive: ArchiveList

@@ -43,7 +43,7 @@ interface ScheduledBackupsOptions {
   readonly write: (dir: string, mayGoOn: () => void, signal: AbortSignal) => Promise<BackupManifest>
   /** Folder of a backup that is not complete yet. */
   readonly spoolDir: string
-  /** Called while a backup is written. @throws UnavailableError when others need the room that is left */
+  /** Called while a backup is written. @throws UnavailableError when others need the remaining room */
   readonly assertRoom: (spoolDir: string) => void
   readonly clock: Clock
   readonly log: Logger
@@ -57,7 +57,7 @@ const OFF_EVERY_MS = 3_600_000
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
 const LEASE_WAIT_MS = 5_000
 const ERROR_MAX_CHARS = 500
-/** A process that was paused for less might still finish its copy. */
+/** A process that was paused for a shorter time may still finish its copy. */
 const LEFTOVER_MS = 86_400_000
 
 /** Forgets the schedule when backups are off. First waits until no process works that has BACKUP_URL. */
@@ -124,7 +124,7 @@ export class ScheduledBackups extends LeasedService {
   /** At a first start the backup is due before a sink has made the tables. */
   async #hasTables({ last }: ScheduleState): Promise<boolean> {
     if (last !== undefined) return true
-    // An attempt reports what is wrong with ClickHouse.
+    // An attempt reports the fault of ClickHouse.
     return await this.#options.areMigrated().catch(() => true)
   }
 
@@ -178,7 +178,7 @@ export class ScheduledBackups extends LeasedService {
     } catch (err) {
       // Redis still has the attempt, so `takeOver` finds a whole backup and notes it.
       if (err instanceof LeaseLostError || isWhole) throw err
-      // A killed process cannot do this: `#trim` removes what it left.
+      // A killed process cannot do this: `#trim` removes its leftovers.
       await place.removeAttempt(name).catch(() => {})
       if (signal.aborted) {
         await writeSchedule(lease, state)
@@ -211,7 +211,7 @@ export class ScheduledBackups extends LeasedService {
   }
 
   /**
-   * Removes the oldest backups above the number to keep, and what killed processes left. The newest whole one always stays. Those
+   * Removes the oldest backups above the number to keep, and leftovers of killed processes. The newest whole one always stays. Those
    * of a time when the clock was ahead are not counted until it comes.
    */
   async #trim(instance: string, dueMs: number): Promise<void> {

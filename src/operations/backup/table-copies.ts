@@ -62,7 +62,7 @@ const PORTION_EVENTS = 20_000
 const QUERY_BYTES_MAX = 67_108_864
 
 /** Names of a re-enrichment's own tables: their rows belong to the events of one host. */
-const OF_REENRICHMENT = /^reenrich_/
+const REENRICHMENT_TABLE = /^reenrich_/
 
 /** A table on a host, with rows that no other place has. */
 interface RowPlace {
@@ -140,7 +140,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
       }
     }
     const names = [...placed.keys()]
-    if (hosts.isCluster && names.some((name) => OF_REENRICHMENT.test(name))) throw unfinished()
+    if (hosts.isCluster && names.some((name) => REENRICHMENT_TABLE.test(name))) throw unfinished()
     const order = [EVENTS, ...names.filter((name) => name !== EVENTS).sort()]
     return order.flatMap((name) => placed.get(name) ?? [])
   }
@@ -215,7 +215,7 @@ export class ClickHouseTables implements TableSource, TableTarget {
     const { cluster, hosts } = this.#place
     if (cluster !== undefined) {
       assertNamed(cluster, hosts)
-      if (shapes.some(({ table }) => OF_REENRICHMENT.test(table)))
+      if (shapes.some(({ table }) => REENRICHMENT_TABLE.test(table)))
         throw new BackupRefusedError(
           'the backup has events of a re-enrichment that did not finish: restore it on one server',
         )

@@ -19,7 +19,7 @@ export type SourceKinds = readonly Pick<Source, 'name' | 'pull' | 'tool'>[]
 const ANY_ENVIRONMENT = { AWS_REGION: 'us-east-1' }
 
 /**
- * Gives each record of a tenant to the parser that would take it from a person, so that a restore stores nothing that the instance
+ * Passes each record of a tenant to the parser for people's input, so that a restore stores nothing that the instance
  * would refuse otherwise. The schema was checked before.
  * @returns the tenant with its rules in today's spelling
  * @throws Error that names the place and the fault

@@ -10,9 +10,9 @@ const PRIVATE = 0.05
 /** More than the sessions of a year, so that seeds do not meet. */
 const SESSIONS_MAX = 10_000_000
 
-/** Who visits the demo. The same seed gives the same session the same person. */
+/** Chooses the visitors of the demo. The same seed gives the same session the same person. */
 export interface DemoPeople {
-  /** The organisation whose network meets only people of `officeOf`: the data take it for another one. */
+  /** The organisation whose network meets only people of `officeOf`: the data mistake it for another one. */
   readonly office: DemoOrganisation | undefined
   readonly officeOf: string | undefined
   /** The organisation whose network meets people of all others. */

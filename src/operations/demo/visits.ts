@@ -64,7 +64,7 @@ interface Entry {
   readonly utm?: { readonly utm_source: string; readonly utm_medium: string; readonly utm_campaign: string }
 }
 
-/** Where sessions come from. */
+/** The sources of sessions. */
 const ENTRIES: readonly Entry[] = [
   { weight: 40 },
   { weight: 28, referrer: 'https://www.google.com/' },

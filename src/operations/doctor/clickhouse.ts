@@ -16,7 +16,7 @@ import { problemOf, SkippedError } from './run-checks.ts'
 
 export interface ClickHouseSubject {
   readonly client: ClickHouseClient
-  /** Of the database `ipid`, which may not exist. */
+  /** Uses the database `ipid`, which may not exist. */
   readonly ofDatabase: ClickHouseClient
   readonly url: string
   readonly config: Config
@@ -59,7 +59,7 @@ function schemaOf(
     return [
       problem(
         `the migration ${last.name} is of ${by}`,
-        'This version could damage what it does not know, and does not start.',
+        'This version could damage the newer data, so it does not start.',
         `use ${by === 'a later ipid' ? 'the later version' : `${by} or later`}`,
       ),
     ]
@@ -88,7 +88,7 @@ const RIGHTS = [
   'TRUNCATE',
 ] as const
 
-/** Rights of the user. That of the embedded ClickHouse has them. */
+/** Rights of the user. The user of the embedded ClickHouse has them all. */
 export async function checkClickHouseRights({ client, url, config }: ClickHouseSubject): Promise<Finding[]> {
   if (config.clickhouseUrl === undefined)
     throw new SkippedError('the embedded ClickHouse gives its own user the rights')
@@ -102,13 +102,13 @@ export async function checkClickHouseRights({ client, url, config }: ClickHouseS
   return [
     problem(
       `the user ${user} lacks ${lacking.join(', ')} on ${DATABASE}`,
-      'ipid makes its tables and views, inserts, and removes what is erased or too old.',
+      'ipid makes its tables and views, inserts, and removes erased and expired rows.',
       `GRANT ${lacking.join(', ')} ON ${DATABASE}.* TO ${named(user)}`,
     ),
   ]
 }
 
-/** Undefined: before version 24.10, ClickHouse does not know the question. */
+/** Undefined: ClickHouse before 24.10 cannot answer it. */
 async function isGranted(client: ClickHouseClient, right: string): Promise<boolean | undefined> {
   try {
     const result = await client.query({ query: `CHECK GRANT ${right} ON ${DATABASE}.*`, format: 'TabSeparated' })
@@ -119,7 +119,7 @@ async function isGranted(client: ClickHouseClient, right: string): Promise<boole
 }
 
 /** Settings that the sink sends with each insert, and the values without which a repeat could be stored twice. */
-const OF_INSERTS: Readonly<Record<string, string>> = {
+const INSERT_SETTINGS: Readonly<Record<string, string>> = {
   async_insert: '0',
   insert_deduplicate: '1',
   input_format_parallel_parsing: '0',
@@ -129,7 +129,7 @@ const OF_INSERTS: Readonly<Record<string, string>> = {
   max_insert_threads: '1',
 }
 
-/** What exactly once rests on: tokens that the tables remember, and settings that an insert may choose. */
+/** The basis of exactly once: tokens that the tables remember, and settings that an insert may choose. */
 export async function checkExactlyOnce({ client, config }: ClickHouseSubject): Promise<Finding[]> {
   const { problem, fine } = findingsOf('exactly-once')
   const found: Finding[] = []
@@ -170,7 +170,7 @@ const TOKENS = 10_000
 /** Settings that the user's profile fixes to other values, so that ClickHouse refuses an insert which sets them. */
 async function fixedSettings(client: ClickHouseClient): Promise<Finding[]> {
   const { problem } = findingsOf('exactly-once')
-  const names = ['readonly', 'insert_deduplication_token', ...Object.keys(OF_INSERTS)]
+  const names = ['readonly', 'insert_deduplication_token', ...Object.keys(INSERT_SETTINGS)]
   const rows = await read<[string, string, number | boolean, string | null, string | null]>(
     client,
     `SELECT name, value, readonly, min, max FROM system.settings WHERE name IN (${names.map(quote).join()})`,
@@ -181,7 +181,7 @@ async function fixedSettings(client: ClickHouseClient): Promise<Finding[]> {
       if (value === '0') return []
       return [problem(`the user's profile has readonly = ${value}`, why, 'give the user a profile with readonly = 0')]
     }
-    const wanted = OF_INSERTS[name]
+    const wanted = INSERT_SETTINGS[name]
     const isOutside =
       wanted !== undefined &&
       ((min !== null && Number(wanted) < Number(min)) || (max !== null && Number(wanted) > Number(max)))
@@ -215,7 +215,7 @@ export async function checkClickHouseDisk({ client, config }: ClickHouseSubject)
 }
 
 async function syncOf(client: ClickHouseClient, { clickhouseUrl, clickhouseCluster }: Config): Promise<Finding[]> {
-  // Replicas fetch lost rows from one another, and the embedded engine is not asked: its remedy is an archive.
+  // Replicas fetch lost rows from one another. The embedded engine is not asked: its remedy is an archive.
   if (clickhouseUrl === undefined || clickhouseCluster !== undefined) return []
   const rows = await read<[string]>(
     client,

@@ -2,7 +2,7 @@ import { SETTINGS } from '../../config/settings.ts'
 import { isLoopbackHost } from '../../run/loopback.ts'
 import { type Finding, findingsOf, type Subject } from './finding.ts'
 
-/** Who can reach what listens, and what runs of others may reach from here. */
+/** Which ports are open to whom, and which other processes this one can reach. */
 export function checkDoors({ config, roles }: Subject): Finding[] {
   const { risk, fine } = findingsOf('doors')
   const found: Finding[] = []
@@ -27,7 +27,7 @@ export function checkDoors({ config, roles }: Subject): Finding[] {
   }
   const trusted = String(config.own.TRUSTED_PROXIES ?? '')
   if (/(?:^|[\s,])(?:0\.0\.0\.0|::)\/0/.test(trusted)) {
-    const why = 'Any sender can say whose address it has, so visits get organisations that were not there.'
+    const why = 'Any sender can claim any address, so visits get wrong organisations.'
     found.push(
       risk('TRUSTED_PROXIES trusts every address', why, 'set TRUSTED_PROXIES to the addresses of your proxies'),
     )

@@ -25,7 +25,7 @@ const REMOTE: ReadonlyMap<number, string> = new Map([
   [0x00c36400, 'Ceph'],
 ])
 
-/** Owner and rights of DATA_DIR and what is in it, its file system and its free space. */
+/** Owner and rights of DATA_DIR and its content, its file system and its free space. */
 export async function checkDataDir({ dir, config }: Subject): Promise<Finding[]> {
   // Another finding says why.
   if (dir === undefined) throw new SkippedError('its contents cannot be trusted')
@@ -63,7 +63,7 @@ function remedyFor(path: string): string {
   return `sudo chown -R ${user} ${path}, run ipid as the user who owns it, or set DATA_DIR to another folder`
 }
 
-/** Files and folders that this user cannot read and write, two levels deep: a start by another user leaves them. */
+/** Files and folders that this user cannot read and write, two levels deep. A start by another user leaves them. */
 async function closedIn(folder: string, depth = 2): Promise<string[]> {
   if (!(await may(folder, R_OK | W_OK | X_OK))) return [folder]
   const found: string[] = []

@@ -8,12 +8,12 @@ import type { InstanceFile } from '../../terminal/instance.ts'
  */
 export type Level = 'problem' | 'risk' | 'fine'
 
-/** What a check found. */
+/** The result of a check. */
 export interface Finding {
   /** Name of the check. Several findings may have the same. */
   readonly check: string
   readonly level: Level
-  /** What was seen, without secrets. */
+  /** The observation, without secrets. */
   readonly seen: string
   /** Why it matters, in one sentence. Undefined when it is fine. */
   readonly why?: string
@@ -32,7 +32,7 @@ export function findingsOf(check: string) {
   return { problem: bad('problem'), risk: bad('risk'), fine }
 }
 
-/** What is examined. */
+/** The subject of the checks. */
 export interface Subject {
   /** With the settings that the running instance was started with, if there is one. */
   readonly config: Config

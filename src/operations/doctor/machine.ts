@@ -17,7 +17,7 @@ const NODE_SUPPORT_ENDS: Readonly<Record<number, string>> = {
   ...{ 25: '2026-06-01', 26: '2029-04-30' },
 }
 
-/** What the process learns about itself. */
+/** The process's facts about itself. */
 interface Report {
   readonly header: { readonly glibcVersionRuntime?: string }
   readonly userLimits: { readonly open_files: { readonly soft: number | 'unlimited' } }
@@ -63,7 +63,7 @@ export function nodeFinding({ node, platform, arch, glibc }: Machine, now: numbe
   )
 }
 
-/** What makes the API faster than with `node:http`. */
+/** The native HTTP engine, which is faster than `node:http`. */
 export function engineRemedy({ platform, glibc = '0.0' }: Pick<Machine, 'platform' | 'glibc'>): string {
   const [major, minor] = glibc.split('.').map(Number) as [number, number]
   if (platform === 'darwin' || major > 2 || (major === 2 && minor >= 38)) return 'use Node.js 24'
@@ -129,7 +129,7 @@ export function checkMemory({ config, roles }: Subject): Finding[] {
   return [
     risk(
       seen,
-      'When the stores use what they may, the system ends processes.',
+      'When the stores reach their limits, the system kills processes.',
       `set ${parts.map(([name]) => name).join(' and ')} to less than ${bytesText(memory)} together`,
     ),
   ]

@@ -16,7 +16,7 @@ export async function checkArchive({ config }: Subject): Promise<Finding[]> {
   return [await placeFinding('archive', archiveLocationOf(config), 'ARCHIVE_URL', why)]
 }
 
-/** Whether the place of backups answers, and is not the disk that they should survive. */
+/** Whether the place of backups answers, and is on another disk than the data. */
 export async function checkBackupPlace({ config }: Subject): Promise<Finding[]> {
   const { backupUrl, dataDir } = config
   const { risk, problem } = findingsOf('backups')
@@ -47,7 +47,7 @@ export async function checkBackups(client: RedisClient): Promise<Finding[]> {
     problem(
       `${bad} (${backupText(status)})`,
       'After a loss, everything since the last one is gone.',
-      'mend what the message says; ipid tries again by itself',
+      'fix the fault in the message; ipid tries again by itself',
     ),
   ]
 }

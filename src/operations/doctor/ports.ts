@@ -18,7 +18,7 @@ interface Door {
   readonly mayMove: boolean
 }
 
-/** Before a start: whether its ports are free, and who has those that are not. */
+/** Before a start: whether its ports are free, and which programs hold the others. */
 export async function checkPorts(subject: Subject): Promise<Finding[]> {
   if (subject.isHeld) throw new SkippedError('its own processes listen there')
   const doors = doorsOf(subject).filter(({ port }) => port !== 0)

@@ -27,7 +27,7 @@ export interface RedisSubject {
   readonly config: Config
 }
 
-/** Version, memory and what was stored by which ipid; and the durability settings that a status shows too. */
+/** Version, memory, and the form and origin of the data; and the durability settings that a status shows too. */
 export async function checkRedis({ client, config }: RedisSubject): Promise<Finding[]> {
   const { problem, fine } = findingsOf('redis')
   const status = await readServers(client)
@@ -44,7 +44,7 @@ export async function checkRedis({ client, config }: RedisSubject): Promise<Find
 
 const DURABLE = 'CONFIG SET does it at once; also change redis.conf, or it is lost with a restart'
 
-/** For each risk of a status: the check that names it, its level, and what mends it. */
+/** For each risk of a status: the check that names it, its level, and the remedy. */
 const REMEDIES = {
   'no-file': ['redis-disk', 'problem', `redis-cli CONFIG SET appendonly yes (${DURABLE})`],
   evicts: ['redis-memory', 'problem', `redis-cli CONFIG SET maxmemory-policy noeviction (${DURABLE})`],
@@ -76,7 +76,7 @@ function memoryOf({ used_bytes: used, max_bytes: max, used_share: share }: Redis
   return [fine(seen)]
 }
 
-/** Whether this version can work on what Redis holds, as a start asserts it. */
+/** Whether this version can work on the data in Redis, as a start asserts it. */
 async function dataOf(client: RedisClient, { partitions }: Config): Promise<Finding[]> {
   const { problem, fine } = findingsOf('redis-data')
   try {
@@ -92,7 +92,7 @@ async function dataOf(client: RedisClient, { partitions }: Config): Promise<Find
   return [problem(seen, 'ipid does not start.', `set PARTITIONS=${stored}; more need a backup and a restore`)]
 }
 
-/** Settings that only `CONFIG GET` tells. */
+/** Settings that only `CONFIG GET` reports. */
 const WANTED = [
   'appendfsync',
   'no-appendfsync-on-rewrite',
@@ -137,7 +137,7 @@ function isEmbedded({ redisUrl }: Config): boolean {
   return redisUrl === undefined
 }
 
-/** What REDIS_FSYNC makes of `appendfsync`. Undefined when every answer waits for the disk. */
+/** The effect of REDIS_FSYNC on `appendfsync`. Undefined when every answer waits for the disk. */
 function embeddedSync(url: string, { redisFsync }: Config): string {
   return existsSync(appendOnlyLink(url.replace('unix://', ''))) ? 'always' : redisFsync
 }
@@ -192,7 +192,7 @@ function judged(settings: ReadonlyMap<string, string>, embedded: string | undefi
   return found
 }
 
-/** What became of the last writes to its file. */
+/** The result of the last writes to its file. */
 function writesOf(info: string): Finding[] {
   const { problem, risk } = findingsOf('redis-disk')
   if (infoValue(info, 'aof_last_write_status') === 'err') {
@@ -223,7 +223,7 @@ export async function checkRedisDoor({ client, config }: RedisSubject): Promise<
   const [master] = mastersOf(client)
   if (master === undefined) return []
   const [open, pairs] = await Promise.all([isOpen(master), addressesOf(master)])
-  if (open === undefined || pairs === undefined) return [fine('this user may not read who can reach it')]
+  if (open === undefined || pairs === undefined) return [fine('this user may not read its access settings')]
   const bind = (pairs.get('bind') ?? '').split(' ').filter(Boolean)
   const isLocal = pairs.get('port') === '0' || (bind.length > 0 && bind.every((address) => LOOPBACK.test(address)))
   if (!open) return [fine('it asks for a password')]
@@ -232,7 +232,7 @@ export async function checkRedisDoor({ client, config }: RedisSubject): Promise<
   return [
     risk(
       'no password, protected mode is off, and other machines reach it',
-      'Whoever reaches its port reads and changes every event and key.',
+      'Anyone who reaches its port can read and change every event and key.',
       'redis-cli CONFIG SET requirepass PASSWORD, put it into redis.conf too, and into REDIS_URL (redis://:PASSWORD@host:port)',
     ),
   ]

@@ -10,7 +10,7 @@ const DENIED = '497'
 /** `ipid: Not enough privileges. To execute this query, it's necessary to have the grant SELECT(name) ON system.tables.` */
 const GRANT = /necessary to have (?:the )?grant (.+?)\.?$/
 
-/** What it means for this user that ClickHouse refused a query, and the remedy. Undefined: it refused for another reason. */
+/** The meaning and the remedy when ClickHouse refuses this user a query. Undefined: it refused for another reason. */
 export function refusalOf(check: string, error: unknown, url: string): Finding | undefined {
   if (!(error instanceof ClickHouseError)) return undefined
   const { problem } = findingsOf(check)
@@ -31,7 +31,7 @@ export function refusalOf(check: string, error: unknown, url: string): Finding |
   }
   if (error.code !== DENIED) return undefined
   const grant = GRANT.exec(error.message.trim())?.[1] ?? 'SELECT ON system.*'
-  // One table after another would be refused.
+  // The other tables would be refused, too.
   const wanted = / ON system\./.test(grant) ? 'SELECT ON system.*' : grant
   return problem(
     `the user ${user} lacks ${grant}`,

@@ -46,6 +46,6 @@ function unjudged(check: string, error: Error): Finding {
 
 /** A problem from the error with which a start would end. */
 export function problemOf(check: string, error: Error, why: string): Finding {
-  const { reason = error.message, remedy = 'do what the message says' } = error as Partial<StartupError>
+  const { reason = error.message, remedy = 'fix the fault in the message' } = error as Partial<StartupError>
   return findingsOf(check).problem(reason, why, remedy)
 }

@@ -37,7 +37,7 @@ export async function checkSecrets(client: RedisClient, { config }: Subject): Pr
   if (first === undefined) return [fine(`${numbered(sealed.length, 'secret')} can be decrypted`)]
   const more = failures.length > 1 ? `${failures.length} secrets cannot be decrypted; the first: ` : ''
   const at = first.lastIndexOf(': ')
-  const why = 'These sources fetch nothing or refuse what they cannot verify, and these alerts send nothing.'
+  const why = 'These sources fetch nothing or refuse requests that they cannot verify, and these alerts send nothing.'
   return [problem(more + first.slice(0, at), why, first.slice(at + 2))]
 }
 

@@ -8,24 +8,26 @@ const SLIPS = [
 ] as const
 
 /** Kubernetes and Docker set these for each service: `REDIS_PORT_6379_TCP_ADDR`. */
-const OF_SERVICES = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP)|_PORT_\w+_TCP|_ENV_/
+const SERVICE_VARIABLE = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP)|_PORT_\w+_TCP|_ENV_/
 /** First words that no other program is likely to use. */
 const OWN_WORDS = /^(?:IPID|REDIS|CLICKHOUSE|DASHBOARD|ARCHIVE|BACKUP|ENRICH|INGRESS|RDNS|SINK|RETENTION|SMTP)_/
 
 /** Variables of programs that ipid uses or that its pages tell to set. */
-const OF_OTHERS: ReadonlySet<string> = new Set([
+const FOREIGN_VARIABLES: ReadonlySet<string> = new Set([
   ...['IPID_API_KEY', 'IPID_MEMORY', 'REDIS_MEMORY', 'CLICKHOUSE_MEMORY'],
   ...['CLICKHOUSE_USER', 'CLICKHOUSE_DB', 'REDISCLI_AUTH'],
 ])
 
 /**
- * Finds variables that look like settings but are none, so that nothing reads them. Shows names only.
+ * Finds variables that look like settings but are not, so that nothing reads them. Shows names only.
  * @param settings names of the variables that ipid reads
  */
 export function misspelt(env: Environment, settings: readonly string[]): Finding[] {
   const { problem, risk } = findingsOf('setting-names')
   const known = new Set(settings)
-  const names = Object.keys(env).filter((name) => (env[name] ?? '') !== '' && !known.has(name) && !OF_OTHERS.has(name))
+  const names = Object.keys(env).filter(
+    (name) => (env[name] ?? '') !== '' && !known.has(name) && !FOREIGN_VARIABLES.has(name),
+  )
   return names.sort().flatMap((name) => {
     const meant = settings.find((setting) => isSlipOf(name, setting))
     if (meant !== undefined) {
@@ -35,7 +37,7 @@ export function misspelt(env: Environment, settings: readonly string[]): Finding
         problem(seen, `ipid ignores it and uses the default of ${meant}.`, `rename it to ${meant}, or unset ${name}`),
       ]
     }
-    if (!OWN_WORDS.test(name) || OF_SERVICES.test(name)) return []
+    if (!OWN_WORDS.test(name) || SERVICE_VARIABLE.test(name)) return []
     const seen = `${name} is set, which is no setting of ipid`
     const remedy = `${remedyFor(name)}; it does no harm if another program reads it`
     return [risk(seen, 'ipid ignores it.', remedy)]

@@ -22,7 +22,7 @@ export function checkSettings(problems: readonly string[], env: Environment, var
   return [...(wrong.length > 0 ? wrong : [fine(seen)]), ...misspelt(env, variables)]
 }
 
-/** Leaves out what other checks say of a wrong setting: they judged its default, which is not what was meant. */
+/** Leaves out other checks' findings about a wrong setting: they judged its default. */
 export function withoutDefaultsOf(problems: readonly string[], findings: readonly Finding[]): Finding[] {
   const wrong = new Set(problems.map((line) => line.split(/[ :]/)[0]))
   const names = (text: string) => text.match(/\w+/g) ?? []

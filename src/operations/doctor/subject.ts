@@ -6,7 +6,7 @@ import { type InstanceFile, runningOn } from '../../terminal/instance.ts'
 import { type Finding, findingsOf, type Subject } from './finding.ts'
 import { problemOf } from './run-checks.ts'
 
-/** What a command examines. */
+/** The subject of a command. */
 interface Asked {
   readonly config: Config
   readonly env: Environment
@@ -14,7 +14,7 @@ interface Asked {
   readonly roles: readonly Role[] | undefined
 }
 
-/** The running instance with its settings; otherwise what a start would have. */
+/** The running instance with its settings; otherwise the settings of a start. */
 export async function subjectOf({ config, env, roles = ROLES }: Asked): Promise<{
   readonly subject: Subject
   readonly findings: readonly Finding[]

@@ -7,8 +7,8 @@ const SECRET = /(?:SECRET|PASSWORD|TOKEN|_KEY)(?:$|_)/
 const LENGTH_MIN = 4
 
 /**
- * Takes secrets of the environment and of addresses out of a finding. The checks name none, but errors of libraries and servers are
- * part of what they say.
+ * Removes secrets of the environment and of addresses from a finding. The checks name none, but errors of libraries and servers are
+ * part of their text.
  * @param urls addresses of stores
  */
 export function secretRemover(env: Environment, urls: readonly (string | undefined)[]): (finding: Finding) => Finding {

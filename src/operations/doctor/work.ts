@@ -7,14 +7,14 @@ import type { Fact, FactName } from '../status/system-status.ts'
 import { type Finding, findingsOf, type Subject } from './finding.ts'
 import { SkippedError } from './run-checks.ts'
 
-/** Facts that another check names, with what mends them. */
-const TOLD: ReadonlySet<FactName> = new Set([
+/** Facts that another check reports, with the remedy. */
+const REPORTED_ELSEWHERE: ReadonlySet<FactName> = new Set([
   ...(['redis-risk', 'redis-full', 'clickhouse-down', 'tables-missing', 'backups', 'data-set'] as const),
 ])
 /** Facts of an ipid that was stopped in order. */
-const OF_STOPPED: ReadonlySet<FactName> = new Set(['no-process', 'role-missing'])
+const EXPECTED_WHEN_STOPPED: ReadonlySet<FactName> = new Set(['no-process', 'role-missing'])
 
-/** How the work goes: the verdict of `./ipid status`, fact by fact. */
+/** The state of the work: the verdict of `./ipid status`, fact by fact. */
 export async function checkWork(client: RedisClient, subject: Subject, clickhouseUrl?: string): Promise<Finding[]> {
   const { config, running } = subject
   const isUsed = (await client.exists(keys.partitions())) === 1
@@ -23,9 +23,11 @@ export async function checkWork(client: RedisClient, subject: Subject, clickhous
   const { plans, dataDir } = config
   const sources = statusSources({ redis: client, clickhouseUrl, pipeline, plans, dataDir })
   const { verdict } = await collectStatus(sources, stallLimits(config, pipeline))
-  // A process that stops in order takes its report back.
+  // A process that stops in order removes its report.
   const isStopped = running === undefined && (await client.hlen(keys.reports())) === 0
-  const facts = verdict.facts.filter(({ name }) => !TOLD.has(name) && !(isStopped && OF_STOPPED.has(name)))
+  const facts = verdict.facts.filter(
+    ({ name }) => !REPORTED_ELSEWHERE.has(name) && !(isStopped && EXPECTED_WHEN_STOPPED.has(name)),
+  )
   if (facts.length > 0) return facts.map(findingOf)
   const { fine } = findingsOf('work')
   return [fine(verdict.level === 'ok' ? verdict.text : 'events are taken and make progress')]

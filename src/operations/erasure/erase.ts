@@ -17,7 +17,7 @@ export interface ErasureOptions {
 
 /**
  * Removes events of a tenant that were answered before the call from all stores, while everything runs. After a crash, call
- * it again to complete it; the receipt then counts what the last call removed.
+ * it again to complete it; the receipt then counts the removals of the last call.
  *
  * The order makes this safe. Rows go last, because they tell which ids dedup must forget, and which archive lines belong to
  * an account. Redis' files are rewritten after all changes to Redis.
@@ -62,7 +62,7 @@ export async function eraseEvents(
   }
 }
 
-/** When an erased event is sent again, it is new. */
+/** An erased event is new when it is sent again. */
 export async function forget(
   { tenantId, beforeMs }: ErasureScope,
   { tables, records }: Pick<ErasureOptions, 'tables' | 'records'>,

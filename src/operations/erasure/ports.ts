@@ -8,9 +8,9 @@ export interface ErasureScope {
   readonly beforeMs: number
 }
 
-/** What was removed from the tables. */
+/** Counts of removed rows. */
 export interface RemovedRows {
-  /** Of events. */
+  /** Rows of events. */
   readonly rows: number
   /** Rows of outcomes, which are removed only with the whole tenant. */
   readonly outcomes: number
@@ -68,7 +68,7 @@ export interface ErasableRecords {
   untilSettled(tenantId: string, deadlineMs: number): Promise<void>
   /** The same, but cancels batch jobs instead of waiting for them. */
   untilCancelled(tenantId: string, deadlineMs: number): Promise<void>
-  /** Removes dead letters, and resolves when Redis holds nothing of them. */
+  /** Removes dead letters, and resolves when Redis holds no part of them. */
   removeLetters(scope: ErasureScope, deadlineMs: number): Promise<number>
   /** Removes the quotes of invalid lines from ended batch jobs. Returns the number of jobs. */
   removeQuotes(tenantId: string): Promise<number>

@@ -63,12 +63,12 @@ function isSame(a: EventReceipt, b: EventReceipt): boolean {
   return same(a.request_id, b.request_id) && same(a.job_id, b.job_id)
 }
 
-/** Whether it was dropped when it was received. */
+/** Whether it was dropped at its receipt. */
 function isAside(status: ReceiptStatus): boolean {
   return status === 'filtered' || status === 'invalid_ip'
 }
 
-/** A missing value is not known, so it equals any. */
+/** A missing value is unknown, so it equals any. */
 function same(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b
 }

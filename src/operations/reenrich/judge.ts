@@ -5,7 +5,7 @@ import { RULE_REASONS, type TenantRules } from '../../../schemas/tenant-rules.ts
 import { botOf } from '../../enrichment/bots/user-agent.ts'
 import type { FrozenData } from '../../enrichment/engine.ts'
 import { judged, ruleSetOf } from '../../enrichment/judge.ts'
-import { type RuleConcern, storedJudged } from '../../enrichment/tenant-rules/concern.ts'
+import { type RuleScope, storedJudged } from '../../enrichment/tenant-rules/rule-scope.ts'
 import { type Judged, RuleSet } from '../../enrichment/tenant-rules/rule-set.ts'
 import { outcomeOf } from '../../enrichment/tenant-rules/trial.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
@@ -24,10 +24,10 @@ export function judgedBy(data: Pick<FrozenData, 'enrich' | 'organisationOf'>, te
   }
 }
 
-/** What becomes of stored events. */
+/** The fate of stored events. */
 export interface Judgement {
   readonly to: Place
-  /** What hides them, or hid them until now; undefined: nothing does. */
+  /** The reason why they are hidden, or were until now; undefined: none. */
   readonly hiding: Hiding | undefined
   readonly classification: Classification | ''
   readonly values: Values
@@ -49,7 +49,7 @@ export function columnValue(values: Values, column: EnrichmentColumn): string {
   return values[indexOf(column)]!
 }
 
-/** By today's data. Undefined when the stored address is masked: then it cannot be enriched. */
+/** The event by today's data. Undefined when the stored address is masked: then it cannot be enriched. */
 export function judge({ ip, values, agents, hiding }: Judgeable, data: TodaysData): Judgement | undefined {
   const address = parseAddress(ip)
   if (address === undefined) return undefined
@@ -62,7 +62,7 @@ export function judge({ ip, values, agents, hiding }: Judgeable, data: TodaysDat
   return { to: 'events', hiding, classification, values: today, isChange }
 }
 
-/** Hidden events keep their values, so that they come back as they were. */
+/** Hidden events keep their values, so that they return unchanged. */
 function hidden(
   { values, hiding }: Pick<Group, 'values' | 'hiding'>,
   by: Hiding,
@@ -72,7 +72,7 @@ function hidden(
   return { to: 'hidden', hiding: by, classification, values, isChange }
 }
 
-/** How a change of rules judges stored events. */
+/** The effect of changed rules on stored events. */
 export interface RuleJudge {
   /** The tenant's rules now. */
   readonly rules: TenantRules
@@ -84,8 +84,8 @@ export interface RuleJudge {
 }
 
 /**
- * By the tenant's rules and the stored values, so that a rule and its removal are each other's reverse, whatever data have come since. Only what
- * rules do not decide is up to today's data.
+ * Judges by the tenant's rules and the stored values. So removing a rule reverses it, even after new data. Only questions
+ * that rules leave open are judged by today's data.
  */
 export function judgeByRules(
   group: Judgeable,
@@ -109,11 +109,8 @@ export function judgeByRules(
 }
 
 /** Whether a rule is about the events of a group, by their stored values, or hides them. */
-export function isConcerned(
-  { values, ip, hiding }: Pick<Group, 'ip' | 'values' | 'hiding'>,
-  concern: RuleConcern,
-): boolean {
-  return concern.has(hiding?.rule) || concern.matches(parseAddress(ip), storedOf(values))
+export function isInScope({ values, ip, hiding }: Pick<Group, 'ip' | 'values' | 'hiding'>, scope: RuleScope): boolean {
+  return scope.has(hiding?.rule) || scope.matches(parseAddress(ip), storedOf(values))
 }
 
 /** Stored values as rules see them. */
@@ -125,7 +122,7 @@ function storedOf(values: Values): Judged {
   return storedJudged(of('company_id'), of('classification'), data)
 }
 
-/** As `claimOf` for the event itself. */
+/** Like `claimOf`, from stored values. */
 function claimIn(agents: readonly string[]): Bot | undefined {
   for (const agent of agents) {
     const bot = agent === '' ? undefined : botOf(agent)

@@ -1,7 +1,7 @@
 import type { Bot } from '../../../schemas/bots.ts'
 import type { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import type { FilterReason } from '../../../schemas/tenant-rules.ts'
-import type { Concern } from '../../enrichment/tenant-rules/concern.ts'
+import type { EventScope } from '../../enrichment/tenant-rules/rule-scope.ts'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 
@@ -17,9 +17,9 @@ export interface Selection {
   readonly receivedUntilMs: number
   /** See `StoredEvents.botAgents`. */
   readonly botAgents?: BotAgents
-  /** Only events that one of these may concern; undefined: all. */
-  readonly concern?: Concern | undefined
-  /** Of hidden events, also those that these rules hide. */
+  /** Only events that one of these rules may apply to; undefined: all. */
+  readonly scope?: EventScope | undefined
+  /** Hidden events: also those that these rules hide. */
   readonly hiddenBy?: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export type Place = 'events' | 'hidden' | 'gone'
 /** Places with rows. */
 export type RowPlace = Exclude<Place, 'gone'>
 
-/** Why events are hidden. */
+/** The reason why events are hidden. */
 export interface Hiding {
   /** Rule of the tenant; empty: their class alone hides them. */
   readonly rule: string
@@ -48,7 +48,7 @@ export interface Group {
   /** The stored address; may be masked. */
   readonly ip: string
   readonly accountId: string
-  /** Hash of `values` and `agents`, and of what hides the events. */
+  /** Hash of `values`, `agents` and the reason why the events are hidden. */
   readonly was: string
   /** Undefined for events that are not hidden. */
   readonly hiding?: Hiding | undefined
@@ -58,13 +58,13 @@ export interface Group {
   readonly events: number
 }
 
-/** What becomes of the events of an address with these old values. */
+/** The fate of the events of an address with these old values. */
 export interface Change {
   readonly ip: string
   readonly was: string
   /** Hidden and removed events count as filtered. */
   readonly to: Place
-  /** What hides or hid them; undefined: nothing does. */
+  /** The reason why they are or were hidden; undefined: none. */
   readonly hiding?: Hiding | undefined
   /** Class by which they count as filtered. */
   readonly classification: string
@@ -75,7 +75,7 @@ export interface Change {
 export interface Run {
   /** Unique. */
   readonly id: string
-  /** Who asked for it. */
+  /** The maker of the request. */
   readonly by: string
 }
 
@@ -123,7 +123,7 @@ export interface Slice {
 export interface StoredEvents {
   /** Approximate number of distinct addresses, those of hidden events included. */
   addresses(selection: Selection, hidden: Selection): Promise<number>
-  /** Finds the user agents of bots among the events: few are, and reading where they are in an event takes longer than all else. */
+  /** Finds the user agents of bots among the events. Few events have one, and reading its place in an event takes longer than all else. */
   botAgents(selection: Selection, from: RowPlace): Promise<BotAgents>
   /** The groups of a bucket, in portions. Every event is in one group. */
   groups(selection: Selection, bucket: Bucket, from: RowPlace): AsyncIterable<readonly Group[]>
@@ -155,7 +155,7 @@ export interface EventReplacement {
   insert(slice: Slice): Promise<void>
   /** Whether each event of the slice is once in its place, and nowhere else. */
   isInserted(slice: Slice): Promise<boolean>
-  /** Counts events that were removed, and logs what was hidden, shown and removed. A repetition changes nothing more. */
+  /** Counts events that were removed, and logs hidden, shown and removed events. A repetition changes nothing more. */
   countFiltered(): Promise<void>
   /** Removes the copy after the replacement. */
   drop(): Promise<void>

@@ -1,6 +1,6 @@
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import { AGENT_KEYS, AGENT_PARENTS, KEY_END } from '../../enrichment/judge.ts'
-import { concerned } from '../../enrichment/tenant-rules/concern.ts'
+import { inScope } from '../../enrichment/tenant-rules/rule-scope.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { EVENTS, HIDDEN, HIDDEN_CHANGES, OUTCOMES } from '../../stores/clickhouse/tables.ts'
 import type { BotAgents, Bucket, Portion, RowPlace, Selection, Slice } from './ports.ts'
@@ -22,12 +22,12 @@ export const TABLE_OF: Readonly<Record<RowPlace, string>> = { events: EVENTS.nam
 
 /** Columns that only the copy has. */
 export const RUN = 'reenrich_run'
-/** Who asked for the run. */
+/** The maker of the request. */
 const BY = 'reenrich_by'
 /** The `Place` that an event comes from, and the one that it goes to. */
 const FROM = 'reenrich_from'
 const TO = 'reenrich_to'
-/** What hides or hid it, and its class as noise. */
+/** The reason why it is or was hidden, and its class as noise. */
 const RULE = 'reenrich_rule'
 const REASON = 'reenrich_reason'
 const CLASS = 'reenrich_class'
@@ -62,7 +62,7 @@ const AGENT_PATHS = (() => {
   return [...keys('found'), ...parents]
 })()
 
-/** ClickHouse gives the JSON of a value that is no string. */
+/** ClickHouse returns the JSON of a value that is not a string. */
 const NO_STRING = '^(?:[{[]|-?[0-9.eE+-]+$|true$|false$)'
 
 const KEYS_PATTERN = AGENT_KEYS.join('|').replaceAll('$', String.raw`\$`)
@@ -82,7 +82,7 @@ export function agentsQuery(selection: Selection, from: RowPlace): string {
     GROUP BY text`
 }
 
-/** The user agent in a column; `''` for one that is no bot's. */
+/** The user agent in a column; `''` unless it is a bot's. */
 function agentOf(column: string, bots: BotAgents): string {
   if (bots.length === 0) return "''"
   const isBot =
@@ -96,10 +96,10 @@ function agentOf(column: string, bots: BotAgents): string {
 const agentsOf = ({ botAgents = [] }: Selection, table = '') =>
   AGENT_COLUMNS.map((column) => agentOf(table + column, botAgents))
 
-/** What hides an event, as texts; nothing for one that is not hidden. */
+/** The reason why an event is hidden, as texts; nothing for one that is not hidden. */
 const HIDING: Readonly<Record<RowPlace, readonly string[]>> = { events: [], hidden: ['hidden_rule', 'hidden_reason'] }
 
-/** Hash of the enrichment columns, the user agents, and what hides the event. @param table prefix with its dot */
+/** Hash of the enrichment columns, the user agents, and the reason why the event is hidden. @param table prefix with its dot */
 const wasOf = (agents: readonly string[], from: RowPlace, table = '') =>
   `cityHash64(${[...[...ENRICHMENT_COLUMNS, ...HIDING[from]].map((column) => table + column), ...agents].join()})`
 
@@ -118,7 +118,7 @@ interface Selected {
 }
 
 export function selected(
-  { job, concern, hiddenBy = [] }: Selection,
+  { job, scope, hiddenBy = [] }: Selection,
   { bucket, from = 'events', table = '' }: Selected = {},
 ): string {
   const isHidden = from === 'hidden' && hiddenBy.length > 0
@@ -129,7 +129,7 @@ export function selected(
     `${table}received_at < toDateTime64({to:String}, 3, 'UTC') + INTERVAL 1 DAY`,
     `${table}received_at <= fromUnixTimestamp64Milli({until:Int64}, 'UTC')`,
     ...(job === undefined ? [] : [`${table}job_id = {job:String}`]),
-    ...(concern === undefined ? [] : [`(${concerned(concern, table)}${hides})`]),
+    ...(scope === undefined ? [] : [`(${inScope(scope, table)}${hides})`]),
     ...(bucket === undefined || bucket.of === 1 ? [] : [`sipHash64(${table}ip) % ${bucket.of} = ${bucket.index}`]),
   ].join(' AND ')
 }
@@ -173,7 +173,7 @@ export function createChanges(holder: Holder): string {
     FROM ${holder(EVENTS.name)} LIMIT 0`
 }
 
-/** Gives a copy of an earlier version the columns of this one. Its noise is removed, as that version meant it. */
+/** Adds the columns of this version to a copy of an earlier one. Its noise is removed, as that version intended. */
 export const UPGRADE_STAGED = `
   ALTER TABLE ${STAGED}
     ADD COLUMN IF NOT EXISTS source_id LowCardinality(String),
@@ -253,7 +253,7 @@ export function countFilteredQuery(status: string, holder: Holder): string {
 }
 
 /**
- * Adds to the log, by company and rule, what the run hid, showed and removed. Skips a run that is in it: the host that answers knows that.
+ * Adds to the log, by company and rule, the events that the run hid, showed and removed. Skips a run that is in it: the host that answers knows that.
  * @param copies of all shards
  */
 export function logHidingQuery(copies: string): string {

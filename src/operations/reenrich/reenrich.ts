@@ -30,14 +30,14 @@ interface ReenrichOptions {
   /** Hidden events to judge. Default: those of the selection. */
   readonly hidden?: Selection
   /** Whether to judge a group. Default: all. */
-  readonly concerns?: (group: Group) => boolean
+  readonly isInScope?: (group: Group) => boolean
   /** Default: by the data. */
   readonly judged?: (group: Group) => Judgement | undefined
   /** Called between two pieces of work, when nothing is half done. It may wait, and ends the run if it throws. */
   readonly checkpoint?: (progress: ReenrichProgress) => Promise<void>
 }
 
-/** How far a run is. A copy that an earlier run left may be replaced first. */
+/** The state of a run. A copy that an earlier run left may be replaced first. */
 export type ReenrichProgress =
   | { readonly step: 'judging'; readonly events: number }
   | { readonly step: 'replacing'; readonly run: string; readonly slices: number; readonly slicesDone: number }
@@ -54,7 +54,7 @@ interface ReplacementOptions extends ReenrichOptions {
 }
 
 /**
- * Reports what a reenrichment would change. Changes nothing.
+ * Reports the changes that a reenrichment would make. Changes nothing.
  * @throws StartupError when an earlier run did not finish, so that the table lacks events
  */
 export async function previewReenrich(selection: Selection, parts: ReenrichOptions): Promise<ReenrichReport> {
@@ -149,7 +149,7 @@ async function judgeAll(
   options: ReenrichOptions,
   take: (portion: Portion, changes: readonly Change[]) => Promise<void>,
 ): Promise<{ readonly changed: number; readonly report: ReenrichReport }> {
-  const { events, data, say, bucketAddresses = BUCKET_ADDRESSES, hidden = selection, concerns, checkpoint } = options
+  const { events, data, say, bucketAddresses = BUCKET_ADDRESSES, hidden = selection, isInScope, checkpoint } = options
   const judged = options.judged ?? ((group: Group) => judge(group, data))
   const builder = new ReportBuilder()
   const places: readonly (readonly [RowPlace, Selection])[] = [
@@ -166,7 +166,7 @@ async function judgeAll(
       for await (const groups of events.groups(asked, bucket, from)) {
         for (const group of groups) {
           seen += group.events
-          if (concerns !== undefined && !concerns(group)) continue
+          if (isInScope !== undefined && !isInScope(group)) continue
           const judgement = judged(group)
           builder.add(group, judgement)
           if (judgement === undefined) continue

@@ -8,17 +8,17 @@ const QUERY_SECONDS_MAX = 5
 /** Leaves cores to other queries and inserts. */
 const THREADS_MAX = 2
 
-const OF_EVENT = 'WHERE tenant_id = {tenant:String} AND event_id = {event:String}'
+const WHERE_EVENT = 'WHERE tenant_id = {tenant:String} AND event_id = {event:String}'
 
 const QUERY = `
   SELECT toUnixTimestamp64Milli(received_at) AS received_ms, job_id, request_id, classification, is_hidden, hidden_rule
   FROM
   (
     SELECT received_at, job_id, request_id, classification, false AS is_hidden, '' AS hidden_rule
-    FROM events ${OF_EVENT}
+    FROM events ${WHERE_EVENT}
     UNION ALL
     SELECT received_at, job_id, request_id, classification, true AS is_hidden, hidden_rule
-    FROM ${HIDDEN} ${OF_EVENT}
+    FROM ${HIDDEN} ${WHERE_EVENT}
   )
   ORDER BY received_at DESC
   LIMIT {limit:UInt32}`

@@ -5,7 +5,7 @@ import { REENRICHMENT_LIMITS } from '../../../schemas/limits.ts'
 import { isHiding, kindOf, type TenantRules } from '../../../schemas/tenant-rules.ts'
 import type { FrozenData } from '../../enrichment/engine.ts'
 import { tenantEnricher } from '../../enrichment/judge.ts'
-import { RuleConcern } from '../../enrichment/tenant-rules/concern.ts'
+import { RuleScope } from '../../enrichment/tenant-rules/rule-scope.ts'
 import { unclassifiedRule } from '../../enrichment/tenant-rules/rule-set.ts'
 import type { Enricher, Hostnames } from '../../pipeline/event/enrichment.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
@@ -20,7 +20,7 @@ import { addressMaskOf, type Tenant } from '../../tenants/tenancy.ts'
 import type { ClickHouseReenrichment } from '../reenrich/clickhouse.ts'
 import { HIDDEN_ONLY, type ReenrichJob } from '../reenrich/jobs/job.ts'
 import type { HeldJobs, ReenrichJobs } from '../reenrich/jobs/job-store.ts'
-import { isConcerned, judgeByRules, judgedBy, type RuleJudge } from '../reenrich/judge.ts'
+import { isInScope, judgeByRules, judgedBy, type RuleJudge } from '../reenrich/judge.ts'
 import type { Selection, Staged } from '../reenrich/ports.ts'
 import { finishReenrich, type ReenrichProgress, reenrich } from '../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../reenrich/report.ts'
@@ -83,7 +83,7 @@ const REPLACED_SHARE = 0.95
 /** Long before the first event. */
 const FIRST_DAY = '2000-01-01'
 
-/** Who requested a job that no person did. */
+/** The maker of a job that no person requested. */
 const RULE_REMOVED = 'removal of the rule'
 
 /** A cluster that does not answer may have a copy. With wrong settings, no run has begun. */
@@ -186,7 +186,7 @@ export class ReenrichJobRunner implements Service {
     } catch (error) {
       if (error instanceof StoppedError) return
       if (error instanceof LeaseLostError) throw error
-      // From now on the events of the copy must replace the stored ones, whatever happened.
+      // From now on the events of the copy must replace the stored ones, even after a failure.
       const isStaged = await isStagedIn(events)
       const isFinal = error instanceof StartupError || error instanceof InputError || job.failures + 1 >= FAILURES_MAX
       if (error instanceof JobCancelledError && !isStaged) {
@@ -207,7 +207,7 @@ export class ReenrichJobRunner implements Service {
     }
   }
 
-  /** Without a result that was written and did not happen. */
+  /** Without a result that was written but never applied. */
   async #withoutPlans(job: ReenrichJob): Promise<ReenrichJob> {
     if (await this.#held.isReplaced(job)) return job
     const { result: _, ...without } = job
@@ -223,21 +223,21 @@ export class ReenrichJobRunner implements Service {
     await finishReenrich({ ...shared, checkpoint: (progress) => turn.progressed(progress) })
     const tenant = await getTenant(turn.job.tenantId)
     if (tenant === undefined || tenant.deleting) throw new JobCancelledError('its tenant was deleted')
-    const concern = new RuleConcern(turn.job.rules, turn.job.unclassified)
+    const scope = new RuleScope(turn.job.rules, turn.job.unclassified)
     await this.#options.withData(async ({ frozen, enricher, hostnames }) => {
       if (!(await this.#held.isReplaced(turn.job))) {
         const lane = await this.#options.openLane(assertHeld)
         await turn.began('settling', 0)
         await pause(this.#options.settleMs ?? RULES_SETTLE_MS, turn.signal)
         await lane.untilStored()
-        const selection = this.#selectionOf(turn.job, tenant, concern)
+        const selection = this.#selectionOf(turn.job, tenant, scope)
         const hidden = { ...selection, from: FIRST_DAY, hiddenBy: turn.job.rules }
         turn.total = (await events.count(selection, 'events')) + (await events.count(hidden, 'hidden'))
         const judge = ruleJudgeOf(turn.job, tenant, judgedBy(frozen, tenant))
         await reenrich(selection, {
           ...shared,
           ...{ hidden, data: judge.data, run: { id: turn.job.run!, by: turn.job.requestedBy } },
-          concerns: (group) => isConcerned(group, concern),
+          isInScope: (group) => isInScope(group, scope),
           judged: (group) => judgeByRules(group, judge),
           checkpoint: (progress) => turn.progressed(progress),
           onJudged: async (report) => {
@@ -247,14 +247,14 @@ export class ReenrichJobRunner implements Service {
         })
       }
       if (turn.job.days !== HIDDEN_ONLY && mayReturn(turn.job, tenant))
-        await this.#returnFiltered(turn, tenant, concern, enricher, hostnames)
+        await this.#returnFiltered(turn, tenant, scope, enricher, hostnames)
     })
   }
 
-  #selectionOf({ tenantId, days }: ReenrichJob, tenant: Tenant, { narrowed }: RuleConcern): Selection {
+  #selectionOf({ tenantId, days }: ReenrichJob, tenant: Tenant, { narrowed }: RuleScope): Selection {
     const nowMs = this.#options.clock.now()
     const from = this.#firstDay(days, tenant)
-    return { tenantId, from, to: utcDay(nowMs), receivedUntilMs: nowMs, concern: narrowed }
+    return { tenantId, from, to: utcDay(nowMs), receivedUntilMs: nowMs, scope: narrowed }
   }
 
   #firstDay(days: number | null, { id, retentionDays }: Tenant): string {
@@ -284,7 +284,7 @@ export class ReenrichJobRunner implements Service {
   async #returnFiltered(
     turn: Turn,
     tenant: Tenant,
-    concern: RuleConcern,
+    scope: RuleScope,
     enricher: Enricher,
     hostnames: Hostnames | undefined,
   ): Promise<void> {
@@ -303,7 +303,7 @@ export class ReenrichJobRunner implements Service {
       ...{ selection, where: [], mask: addressMaskOf(tenant), dryRun: false, reenrich: true },
       ...{ reader: archive, stored, hostnames, enricher: tenantEnricher(enricher, tenant), windowMs },
       lane,
-      returns: (address, enrichment) => concern.has(enrichment.rule) || concern.matches(address, enrichment),
+      returns: (address, enrichment) => scope.has(enrichment.rule) || scope.matches(address, enrichment),
       roundEvents: ROUND_EVENTS,
       onStep: () => {},
       onProgress: ({ parts, partsDone }) => turn.archived(partsDone / Math.max(1, parts)),
@@ -351,7 +351,7 @@ class Turn {
       this.#note({ step: 'replacing', share: JUDGED_SHARE + (REPLACED_SHARE - JUDGED_SHARE) * part })
     }
     if (performance.now() - this.#writtenMs >= WRITE_EVERY_MS) await this.#write()
-    // What is being replaced must be finished, by this process or the next one.
+    // A replacement in progress must be finished, by this process or the next one.
     if (progress.step === 'judging') this.assertGoing()
     else this.#assertRunning()
     await this.#rest()

@@ -30,7 +30,7 @@ export interface Facts {
   /** How many events that are only counted the round before found, by commit and key. `Plan.matched` has those of this plan. */
   readonly matched?: ReadonlyMap<string, number>
   readonly windowMs: number
-  /** What today's data say; undefined: filtered events stay filtered. It says nothing about an event without a valid address. */
+  /** The judgement by today's data; undefined: filtered events stay filtered. It does not cover an event without a valid address. */
   readonly verdictOf?: ((event: ArchivedEvent) => TodaysVerdict | undefined) | undefined
 }
 
@@ -119,7 +119,7 @@ interface CommitCounts {
   readonly filtered: TakenCounts
 }
 
-/** What the units of a plan share. */
+/** State that the units of a plan share. */
 interface Shared {
   readonly taken: Set<string>
   readonly matched: Map<string, number>
@@ -258,7 +258,7 @@ function planEvents(
   return asked
 }
 
-/** Several requests of a commit share one sum, so what earlier ones of them matched is not there for this one. */
+/** Several requests of a commit share one sum, so the part that earlier ones matched is not available to this one. */
 function planRejected(
   { status = OUTCOME_STATUS.rejected, reason, lines, sourceId = '' }: RejectedLines,
   { commit, day, job }: ArchivedUnit,

@@ -120,7 +120,7 @@ export function addressesOf(units: readonly LostUnit[]): Address[] {
   return [...addresses.values()]
 }
 
-/** An archived event, and what today's data say of it. */
+/** An archived event, and its judgement by today's data. */
 interface JudgedEvent {
   readonly event: ReadEvent
   readonly address: Address

@@ -25,7 +25,7 @@ export interface ReplayOptions {
   readonly selection: Selection
   /** Replays only events that meet all of them. */
   readonly where: readonly Condition[]
-  /** Only reports what a replay would do. */
+  /** Only reports the effect of a replay. */
   readonly dryRun: boolean
   /** Also replays events that were filtered, when today's data keep them. */
   readonly reenrich: boolean

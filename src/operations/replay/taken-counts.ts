@@ -2,12 +2,12 @@ import { OUTCOME_COLUMNS } from '../../../schemas/outcome.ts'
 import { countOutcome } from '../../pipeline/event/outcomes.ts'
 import type { ArchivedEvent } from './ports.ts'
 
-/** What today's data say about an event. */
+/** The judgement of an event by today's data. */
 export interface TodaysVerdict {
   readonly isKept: boolean
   /** `outcomes.reason` if it is not kept. */
   readonly reason: string
-  /** Also of an event that a rule keeps. */
+  /** Also set for an event that a rule keeps. */
   readonly classification: string
 }
 

@@ -1,6 +1,6 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { DATABASE } from '../../stores/clickhouse/client.ts'
-import { ALL_HAVE_TO_ANSWER } from '../../stores/clickhouse/cluster.ts'
+import { ALL_REPLICAS_MUST_ANSWER } from '../../stores/clickhouse/cluster.ts'
 import { everyReplica, everyShard, localOf, onCluster } from '../../stores/clickhouse/cluster-form.ts'
 import { type ClickHousePlace, HostConnections, onEach } from '../../stores/clickhouse/hosts.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
@@ -97,7 +97,7 @@ function tableNamesOf(cluster: string | undefined, isByHost: boolean): TableName
     mutations: everyReplica(cluster, 'system.mutations'),
     // A statement for replicas goes through Keeper, which accepts a megabyte at a time.
     conditionsMax: 1,
-    settings: ALL_HAVE_TO_ANSWER,
+    settings: ALL_REPLICAS_MUST_ANSWER,
   }
 }
 

@@ -1,11 +1,11 @@
 import { compareTexts } from '../../run/compare-texts.ts'
 import type { ClockStatus } from './system-status.ts'
 
-/** From here on, days, quotas and retention begin at noticeably different moments. Answers of a busy server vary by less. */
+/** Above this difference, days, quotas and retention begin at noticeably different moments. Answers of a busy server vary by less. */
 export const SKEW_MAX_MS = 20_000
 
 /**
- * How far the clock of a server is certainly ahead of this machine's, milliseconds; negative: behind.
+ * How far the clock of a server is certainly ahead of this machine's, milliseconds; negative: late.
  * @param ask for its time, Unix milliseconds
  */
 export async function clockAheadMs<T>(ask: () => Promise<T>, timeOf: (answer: T) => number): Promise<[T, number]> {

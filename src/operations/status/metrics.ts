@@ -185,7 +185,7 @@ export function createHealthMetrics(registry: Registry, { status, disk }: Health
   gauge('ipid_started_timestamp_seconds', 'When ipid was started', [], async (set) => set({}, startedS))
 }
 
-/** What a process is, so that a rule can see that a version or a role is gone. */
+/** Facts about a process, so that a rule can see that a version or a role is gone. */
 export function createProcessMetrics(registry: Registry, version: string, roles: readonly string[]): void {
   const gauge = gaugesOf(registry)
   gauge('ipid_role', '1 for each role that a process of this machine has', ['role'], async (set) => {

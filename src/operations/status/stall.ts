@@ -22,13 +22,13 @@ export function oldestWork(
   return oldest ?? null
 }
 
-/** What makes no progress, one line each: an event in the streams, and lines of batch jobs. Empty: nothing is stalled. */
+/** The stalled work, one line each: an event in the streams, and lines of batch jobs. Empty: nothing is stalled. */
 export interface Stall {
   readonly events: string | undefined
   readonly lines: string | undefined
 }
 
-/** What a stall is judged by. */
+/** The inputs of the judgement. */
 export interface Progress {
   readonly waiting: readonly GroupWaiting[]
   readonly batch_jobs: JobsStatus

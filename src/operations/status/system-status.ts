@@ -47,7 +47,7 @@ export interface SystemStatus extends PipelineStatus {
 }
 
 /**
- * What to make of a status; `ipid status`, the page System, `GET /progress` and `ipid doctor` show the same one. `stalled`: events are not
+ * The verdict on a status; `ipid status`, the page System, `GET /progress` and `ipid doctor` show the same one. `stalled`: events are not
  * taken, or accepted ones make no progress; `warning`: an operator should look; `ok` otherwise.
  */
 export interface Verdict {
@@ -213,7 +213,7 @@ export interface RedisStatus {
   readonly append_only: boolean
   /** Why a Redis takes no writes now, in a few words; null: all take them. */
   readonly refuses_writes: string | null
-  /** Of this machine's clock; negative: behind. Of several masters that of the worst. */
+  /** How far its clock is ahead of this machine's; negative: late. The worst of several masters. */
   readonly clock_ahead_ms: number
   /** With Sentinel. */
   readonly sentinel?: SentinelStatus
@@ -221,7 +221,7 @@ export interface RedisStatus {
   readonly replication?: ReplicationStatus
 }
 
-/** Who else has the writes of a master. */
+/** The copies of a master's writes. */
 export interface ReplicationStatus {
   /** Replicas that are connected and have caught up. */
   readonly replicas: number
@@ -229,7 +229,7 @@ export interface ReplicationStatus {
   readonly wait_replicas: number
 }
 
-/** The master that Sentinel names, and who else has its writes. */
+/** The master that Sentinel names, and the copies of its writes. */
 export interface SentinelStatus extends ReplicationStatus {
   /** `host:port` of the server in use. */
   readonly master: string
@@ -249,7 +249,7 @@ export interface ClickHouseStatus {
   readonly memory_bytes: number
   /** 0: without a limit. */
   readonly memory_max_bytes: number
-  /** Of this machine's clock; negative: behind. */
+  /** How far its clock is ahead of this machine's; negative: late. */
   readonly clock_ahead_ms: number
   /** Missing tables and views of the schema. */
   readonly missing_tables: readonly string[]
@@ -262,9 +262,9 @@ export interface DiskStatus extends DiskSpace {
 }
 
 export interface ClockStatus {
-  /** Whose clock, in words. */
+  /** The owner of the clock, in words. */
   readonly name: string
-  /** How far it is ahead of Redis'; negative: behind. */
+  /** How far it is ahead of Redis'; negative: late. */
   readonly skew_ms: number
 }
 
@@ -344,7 +344,7 @@ export interface BackupStatus {
     readonly took_ms: number
     readonly bytes: number
   } | null
-  /** Of the last one. */
+  /** Age of the last one. */
   readonly age_ms: number | null
   /** Since when one is due that is not whole yet; null: none is. */
   readonly missing_since: string | null

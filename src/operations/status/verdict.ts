@@ -15,7 +15,7 @@ import type {
 } from './system-status.ts'
 import { ageText, backupProblem, bytesText, daysProblem, exportsText } from './words.ts'
 
-/** Errors last as long as the minute whose work a status shows: what is still wrong has a fact of its own. */
+/** Errors last as long as the minute whose work a status shows. A lasting problem has a fact of its own. */
 const FRESH_MS = 60_000
 
 type Found = Omit<SystemStatus, 'verdict'>
@@ -73,7 +73,7 @@ function stops(status: Found, redis: RedisStatus, limits: StallLimits): Fact[] {
   return found
 }
 
-/** What is known without Redis. */
+/** The facts that are known without Redis. */
 function surroundings({ disks, unknown }: Found): Fact[] {
   const full = disks.filter(isFull).map(({ host, path, free_bytes: free, total_bytes: total }) => {
     const seen = `${bytesText(free)} of ${bytesText(total)} are free for ${path} on ${host}`
@@ -103,7 +103,7 @@ function warnings(status: Found, redis: RedisStatus, nowMs: number): Fact[] {
   const { data, inserts, dead_letters: dead, unknown, last_minute: minute } = status
   const found: Fact[] = []
   const add = (name: FactName, text: string) => void found.push(warning(name, text))
-  // Quotas are counted in ClickHouse, whose own failure is said already.
+  // Quotas are counted in ClickHouse, whose own failure is reported already.
   const isDown = reasonOf(unknown, 'ClickHouse') !== undefined
   const others = unknown.filter((text) => !/^(?:ClickHouse|quotas): /.test(text) || !isDown)
   if (others.length > 0) add('unknown', `cannot be read: ${others.join(', ')}`)
@@ -117,7 +117,7 @@ function warnings(status: Found, redis: RedisStatus, nowMs: number): Fact[] {
     add('redis-full', `Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, so intake is closed`)
   }
   for (const { name, seen, why } of redisRisks(redis)) {
-    // Then Redis refuses writes, which is said already.
+    // Then Redis refuses writes, which is reported already.
     if (name !== 'too-few-replicas') add('redis-risk', `${seen}${why}`)
   }
   const missing = status.clickhouse?.missing_tables ?? []

@@ -47,7 +47,7 @@ export function backupText({ last, age_ms: ageMs, place, next_at: nextAt }: Back
   return `${found} in ${place}; the next at ${nextAt}`
 }
 
-/** What is wrong with backups, in one line; undefined: nothing. */
+/** The problems of backups, in one line; undefined: none. */
 export function backupProblem({ error, late_ms: lateMs, failures }: BackupStatus): string | undefined {
   if (error !== null) return `the last attempt failed (${numbered(failures, 'failure')}): ${error}`
   if (lateMs < BACKUP_LATE_MS) return undefined

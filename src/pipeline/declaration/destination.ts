@@ -107,7 +107,7 @@ export interface Destination<Own extends OwnSettings = OwnSettings> {
    * of an instance need the same settings. Undefined: always.
    */
   isOn?(settings: OwnValues<Own>): boolean
-  /** One inserter at a time, in one process, whatever SINK_SHARES says. */
+  /** One inserter at a time, in one process, even if SINK_SHARES is higher. */
   readonly isUndivided?: true
   /** Does no I/O; `Inserter.prepare` does. */
   open(tools: DestinationTools<Own>): Inserter

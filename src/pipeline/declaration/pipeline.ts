@@ -65,7 +65,7 @@ export interface Sink {
   readonly takes?: 'rows' | 'payloads'
   /** An event of a batch job is finished when this sink has stored it. Exactly one sink must set this. */
   readonly completesJobs?: boolean
-  /** Learns which rows are stored. */
+  /** Gets the rows that are stored. */
   readonly observer?: RowObserver
   /** Milliseconds between two inserts, unless enough rows for an insert wait. Default: setting SINK_LINGER_MS. */
   readonly lingerMs?: number

@@ -1,4 +1,4 @@
-/** What a source of a pull has fetched so far, as JSON of its kind. Its size is bounded. */
+/** The progress of a pull, as JSON of its kind. Its size is bounded. */
 export type Cursor = object
 
 /** A secret that a pull needs. Commands read it from the environment, or ask for it. */
@@ -24,11 +24,11 @@ export interface Pull {
   assertSettings(settings: PullSettings, env: Readonly<Record<string, string | undefined>>): void
   /** The place, for people; without secrets. */
   placeOf(settings: PullSettings): string
-  /** The cursor of a new source. It fetches what is there since the start of the UTC day of `createdAtMs`. */
+  /** The cursor of a new source. It starts with the UTC day of `createdAtMs`. */
   begin(createdAtMs: number): Cursor
-  /** The cursor that also fetches the past since a time. Undefined: that is fetched already, or will be. */
+  /** The cursor that also fetches the past since a time. Undefined: the past is already fetched or planned. */
   withPast(cursor: Cursor, fromMs: number): Cursor | undefined
-  /** What is left of the past, for people. Undefined: nothing. */
+  /** The part of the past that is not fetched yet, for people. Undefined: none. */
   pastOf(cursor: Cursor): string | undefined
   open(access: PullAccess): PullPlace
 }
@@ -41,7 +41,7 @@ export interface PullAccess {
   readonly nowMs: () => number
 }
 
-/** An open place of one source. */
+/** An open connection to the place of one source. */
 export interface PullPlace {
   /**
    * Everything that is not fetched yet, in the order of the cursor. The caller takes an item whole before it asks for the next.
@@ -52,11 +52,11 @@ export interface PullPlace {
   close(): Promise<void>
 }
 
-/** What a place needs to know about the run. */
+/** Facts about the run. */
 export interface PullRun {
   readonly cursor: Cursor
   readonly signal: AbortSignal
-  /** Whether a person asked for this run: it looks everywhere. */
+  /** Whether a person asked for this run. It then looks everywhere. */
   readonly isAsked: boolean
   /** Name of the item that the last runs could not read. Undefined: none, or it could wait. */
   readonly stuckAt: string | undefined
@@ -71,7 +71,7 @@ export interface PullRun {
 
 /** A part of a source that is fetched exactly once, such as an object of a bucket. */
 export interface PullItem {
-  /** Names this content for ever: lines without ids of their own get ids made of it. */
+  /** Names this content for ever: lines without ids of their own get ids derived from it. */
   readonly id: string
   /** For people. */
   readonly name: string
@@ -79,13 +79,13 @@ export interface PullItem {
   readonly atMs: number
   /** The cursor once it is done. */
   readonly cursor: Cursor
-  /** Kept once it is done, for cursors that cannot tell. At most 24 characters. */
+  /** Kept after the item is done, for cursors that cannot tell that it is. At most 24 characters. */
   readonly mark?: string
   /** Whether later items may be taken when this one fails. A later run finds it again. */
   readonly canWait: boolean
-  /** Whether content that cannot be read is fetched again some times before it is refused: it was made for this run. */
+  /** Whether unreadable content is fetched again a few times before it is refused, because the server made it for this request. */
   readonly isMadeAnew?: boolean
-  /** Undefined: there is nothing in it, or no longer. @throws PullRefusedError, PullDeniedError, or an error that may pass */
+  /** Undefined: it is empty or gone. @throws PullRefusedError, PullDeniedError, or an error that may pass */
   open(signal: AbortSignal): Promise<AsyncIterable<PullFile> | undefined>
 }
 

@@ -7,7 +7,7 @@ export interface ObserverStore {
 }
 
 /**
- * Learns which rows a sink has stored. It is called after they are stored and before they are acknowledged, so it gets each row at least
+ * Gets the rows that a sink has stored. It is called after they are stored and before they are acknowledged, so it gets each row at least
  * once: after a crash it is called again. A rejection counts as a failure of the sink, so an observer only writes short notes.
  */
 export interface RowObserver {

@@ -37,10 +37,10 @@ export interface Source<Own extends OwnSettings = OwnSettings> {
   readonly pull?: Pull
 }
 
-/** Where the events of a source come from: our script in pages, libraries of tools, log shippers, or files and services that ipid reads. */
+/** The way a source sends: our script in pages, libraries of tools, log shippers, or files and services that ipid reads. */
 export type SourceGroup = 'website' | 'libraries' | 'shippers' | 'pulls'
 
-/** What people need to send events of a source that has keys of its own; its name is the kind of those keys. */
+/** The setup of a source that has keys of its own, for people. Its name is the kind of those keys. */
 export interface SourceTool {
   /** Its name for people. Default: the name of the source. */
   readonly title?: string
@@ -53,7 +53,7 @@ export interface SourceTool {
   /** Path of the API, for `url` of a created source. */
   path(key: string): string
   /**
-   * What people paste, and where.
+   * The blocks that people paste, and where.
    * @param facts of the source, for kinds whose sources differ
    */
   setup(place: SetupPlace, facts?: SourceFacts): readonly SetupBlock[]
@@ -63,7 +63,7 @@ export interface SourceTool {
   readonly repeats?: boolean
 }
 
-/** What a setup text depends on. */
+/** The inputs of a setup text. */
 export interface SetupPlace {
   /** `http(s)://host:port` of the API, as its senders reach it. */
   readonly base: string
@@ -77,11 +77,11 @@ export interface SetupPlace {
 
 /** One thing to paste, in one place. */
 export interface SetupBlock {
-  /** Where it goes, or what it does: words without a full stop. */
+  /** Its place or its purpose: words without a full stop. */
   readonly title: string
-  /** What a person should know about it: whole sentences. */
+  /** Notes about it: whole sentences. */
   readonly about?: string
-  /** Exactly what is pasted. */
+  /** Exactly the text to paste. */
   readonly code: string
   /** The key that it holds. Undefined: none. */
   readonly key?: 'server' | 'browser'
@@ -91,7 +91,7 @@ export interface SetupBlock {
   readonly givesAddress?: boolean
 }
 
-/** A sender whose fields a kind of source knows. */
+/** A sender whose log format ipid knows. */
 export interface SourcePreset {
   readonly name: string
   /** The sender, for people. */

@@ -90,7 +90,7 @@ export interface Stage<Facts = unknown> {
   readonly name: string
   /** Its drop reasons. A job's summary shows each of them, even with 0. Other reasons are counted too. */
   readonly drops?: readonly string[]
-  /** Whether `gather` claims identities, see `SeenStore`. Such a stage drops only events that another entry has claimed. */
+  /** Whether `gather` claims identities, see `SeenStore`. Then it drops only events that another entry has claimed. */
   readonly claims?: boolean
   /**
    * Does the I/O for the decision. May run again for the same delivery, also after a crash, and must then find the same facts. It

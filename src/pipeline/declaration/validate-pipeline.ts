@@ -13,7 +13,7 @@ import {
 
 /** A name of a source, group or stream, which may be part of a key. */
 const NAME = /^[a-z][a-z0-9-]{0,39}$/
-/** Names that other keys and leases use. */
+/** Names taken by other keys and leases. */
 const TAKEN_NAMES = ['live', 'batch', 'dead', 'counters', 'producer', 'seen', 'job', 'feeder', 'restore']
 /** A drop reason, which is a label of a metric and a key of a summary. */
 const REASON = /^[a-z][a-z_]{0,39}$/

@@ -101,7 +101,7 @@ export function scanOn(text: string, scan: ValueScan, until: number): boolean {
       if (++depth > deepest) deepest = depth
     } else if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       if (depth === 0) {
-        // The end of what contains a number or a word.
+        // The end of the container of a number or a word.
         isComplete = true
         break
       }

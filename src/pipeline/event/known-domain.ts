@@ -20,7 +20,7 @@ export function knownDomainOf({ properties, userProperties, extra }: EventTexts)
   return isPossible ? workDomain(objectOf(userProperties), objectOf(extra), objectOf(properties)) : ''
 }
 
-/** What an event says of the employer of its visitor. */
+/** Evidence in an event about its visitor's employer. */
 export interface RowEvidence {
   /** See `knownDomainOf`. */
   readonly knownDomain: string
@@ -29,18 +29,18 @@ export interface RowEvidence {
 }
 
 /**
- * What an event says of the employer of its visitor. An event without `@` costs one search of its text.
+ * Finds the evidence in an event about its visitor's employer. An event without `@` costs one search of its text.
  * @param isBrowser whether it came with a browser key: then that proves nothing, and is only counted
  */
 export function evidenceOf(event: EventTexts, isBrowser: boolean): RowEvidence {
   const knownDomain = knownDomainOf(event)
   if (!isBrowser) return knownDomain === '' ? NO_EVIDENCE : { knownDomain, browserKey: BROWSER_KEY.no }
-  return knownDomain === '' ? OF_BROWSER : OF_BROWSER_WITH_MAIL
+  return knownDomain === '' ? FROM_BROWSER : FROM_BROWSER_WITH_MAIL
 }
 
 const NO_EVIDENCE: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.no }
-const OF_BROWSER: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.yes }
-const OF_BROWSER_WITH_MAIL: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.withWorkMail }
+const FROM_BROWSER: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.yes }
+const FROM_BROWSER_WITH_MAIL: RowEvidence = { knownDomain: '', browserKey: BROWSER_KEY.withWorkMail }
 
 const [PROPERTIES_AT, USER_PROPERTIES_AT, EXTRA_AT] = (['properties', 'user_properties', 'extra'] as const).map(
   (name) => ROW_COLUMNS.indexOf(name),
@@ -60,7 +60,7 @@ export function knownDomainOfRow(row: Buffer): string {
 type JsonObject = Readonly<Record<string, unknown>>
 const NOTHING: JsonObject = {}
 
-/** Names of an e-mail address, without case, `$`, `_` and `-`. */
+/** Keys of an e-mail address, without case, `$`, `_` and `-`. */
 const NAMES: ReadonlySet<string> = new Set(['email', 'emailaddress', 'useremail', 'workemail'])
 /** Objects about the visitor, in which tools put the address: `traits` of Segment, `$set` of PostHog and Mixpanel. */
 const ABOUT_VISITOR: ReadonlySet<string> = new Set(['traits', 'set', 'setonce', 'userproperties', 'user', 'person'])

@@ -1,6 +1,6 @@
 import type { LiveEvent, LiveReport, LiveStatus, LiveTotals } from '../../../schemas/live-event.ts'
 
-/** Counts events, and keeps the first ones of each status, so that rare statuses are not crowded out. */
+/** Counts events, and keeps the first ones of each status, so that frequent statuses do not crowd out rare ones. */
 export class LiveSample {
   readonly #eachMax: number
   #totals: LiveTotals = { ok: 0, filtered: 0, invalid_ip: 0 }

@@ -10,7 +10,7 @@ import type { EventContext, ReadEvent } from './read-event.ts'
 import { flatText, tsv, tsvTime } from './row.ts'
 
 /*
- * Makes the row of an event, wherever it comes from. A row has three parts: the raw row, which holds the event as sent; the suffix,
+ * Makes the row of an event from any source. A row has three parts: the raw row, which holds the event as sent; the suffix,
  * which holds the enrichment; and the tail, which says how the event came. `judgedRow` makes a whole row. `rawRow` makes the first
  * part alone, and `completeRows` adds the others later, to all raw rows of a block. Both ways give the same bytes.
  *
@@ -28,7 +28,7 @@ interface SharedText {
   readonly tails: Map<RowEvidence, string>
 }
 
-/** Of the last context. */
+/** Text of the context that was used last. */
 let shared: SharedText = { context: undefined, tenant: '', time: '', received: '', tails: new Map() }
 
 /** The row of an event before it is judged. Its last column is the caller's account. */
@@ -124,7 +124,7 @@ export function rowTail(
 }
 
 /**
- * Adds suffix and tail to the raw rows of a block. Only batch jobs have such rows, and no browser key makes jobs.
+ * Adds suffix and tail to the raw rows of a block. Only batch jobs have raw rows, and no browser key makes jobs.
  * @param judge called for each of them, in order
  */
 export function completeRows(block: Block, judge: (address: Address) => Enrichment): Block {

@@ -66,7 +66,7 @@ export function packOutcomes(sources: readonly (readonly [source: string, counts
 
 const SOURCE_ID_AT = OUTCOME_COLUMNS.indexOf('source_id') - 2
 
-/** The number of events stands before the id of a source. */
+/** The number of events comes before the id of a source. */
 function withCount(key: string, events: number): string {
   const columns = key.split('\t')
   columns.splice(SOURCE_ID_AT, 0, String(events))

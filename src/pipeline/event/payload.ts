@@ -29,7 +29,7 @@ export function payloadRow(tenantId: string, receivedAt: string, line: string, r
 export interface CountedEvents {
   /** One of `OUTCOME_STATUS`. */
   readonly status: string
-  /** Of `outcomes`, printable ASCII. */
+  /** The column `reason` of `outcomes`, printable ASCII. */
   readonly reason: string
   readonly events: number
   /** The source whose key brought them; undefined: an API key did. */
@@ -46,7 +46,7 @@ export function countedRow(tenantId: string, receivedAt: string, counted: Counte
 
 const COUNTED_MARK = '!'.charCodeAt(0)
 
-/** As an index has them: the reason, the number of events, the source that brought them if one did, and a status other than `rejected`. */
+/** The counts in an index: reason, number of events, the source if one brought them, and any status other than `rejected`. */
 export type Counted = readonly [reason: string, events: number, sourceId?: string, status?: string]
 
 /** The content of a row from `countedRow`; undefined for any other row. @param line without its line feed */

@@ -7,7 +7,7 @@ export interface ReadEvent {
   readonly eventId: string | undefined
   /** Milliseconds since the Unix epoch. Undefined: the event has none. */
   readonly timestampMs: number | undefined
-  /** This and the following strings are `''` when the event has none. */
+  /** This string and the following ones are `''` when the event has none. */
   readonly eventType: string
   readonly accountId: string
   readonly platform: string
@@ -43,7 +43,7 @@ export interface EventContext {
   readonly job?: string | undefined
   /** The source whose key the request has; undefined: it has an API key. */
   readonly sourceId?: string | undefined
-  /** Whether that key is a browser key, so that what the events say of their visitors proves nothing. Default: false. */
+  /** Whether that key is a browser key, so that the events prove nothing about their visitors. Default: false. */
   readonly isBrowser?: boolean | undefined
   /** Whether the tenant has an archive. Default: false. */
   readonly archived?: boolean

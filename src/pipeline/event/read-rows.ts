@@ -17,7 +17,7 @@ const READERS = {
   asn: Number,
   quality: Number,
   browser_key: Number,
-  /** Of `outcomes`. */
+  /** A column of `outcomes`. */
   events: Number,
 } as const
 type Readers = typeof READERS

@@ -59,7 +59,7 @@ export interface Settlement {
   readonly again: readonly Block[]
   /** Counts of each stage, for metrics; undefined: no stage ran. */
   readonly stages?: readonly StageCount[]
-  /** What stages counted, by name; see `StageResult`. */
+  /** Counts of the stages, by name; see `StageResult`. */
   readonly counts: ReadonlyMap<string, number>
   /**
    * Identities, 16 latin1 characters each, of dropped events that another delivery may have claimed meanwhile. If it has, the

@@ -8,7 +8,7 @@ export interface SinkStream {
 }
 
 export interface SinkEntry extends EntryOfRows {
-  /** See `Delivery`. Dead letters carry it. */
+  /** The claim id, see `Delivery`. Dead letters carry it. */
   readonly claimId: Buffer
 }
 

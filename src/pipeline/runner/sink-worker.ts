@@ -45,7 +45,7 @@ const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: 5_000 }
  * intent, inserts under its token, acknowledges, and clears the intent.
  *
  * Any failure leads back to recovering. That repeats the same rows under the same token, so the destination drops those it has.
- * During a full insert the worker reads ahead. It sends these rows only after the intent before is cleared and theirs is written.
+ * During a full insert the worker reads ahead. It sends these rows only after the earlier intent is cleared and their own is written.
  */
 export class SinkWorker implements Service {
   readonly name: string
@@ -120,7 +120,7 @@ export class SinkWorker implements Service {
     await this.#closed
   }
 
-  /** Ends the process: only a later version can go on. */
+  /** Ends the process: only a later version can continue. */
   #refuse(reason: NewerDataError): void {
     if (this.#isStarting) this.#markRefused(reason)
     else throwLater(reason)
@@ -178,7 +178,7 @@ export class SinkWorker implements Service {
     log.warn({ token: intent.token, rows: countRows(runs), inserted }, 'finishing the insert of an earlier run')
     if (intent.refused !== undefined) return await this.#acknowledge(runs, refusedOf(intent, runs))
     if (!inserted) return await this.#insert(runs, intent, repeatInsert)
-    // A Redis Cluster may lose deliveries in a failover. Such entries look acknowledged, although they were never inserted.
+    // A Redis Cluster may lose deliveries in a failover. Their entries look acknowledged, although they were never inserted.
     if (inserter.receivedAt === undefined || runs.length === 0) await this.#acknowledge(runs, [])
     else await this.#insert(runs, { ...intent, mayBeStored: true }, repeatInsert)
   }

@@ -46,7 +46,7 @@ export class StepWorker implements Service {
   readonly name: string
   readonly #options: StepWorkerOptions
   readonly #loops: readonly Loop[]
-  /** The work on batch entries that continues during the next read, and the number of such reads in a row. */
+  /** The work on batch entries that continues during the next read, and the number of these reads in a row. */
   readonly #finishing = new Map<GroupReader, { readonly end: Promise<unknown>; readonly reads: number }>()
   /** Entries that this process could not finish because a store was down. */
   readonly #unavailable = new Set<string>()
@@ -209,7 +209,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 /**
  * Runs a block through stages. If a stage throws for the whole block, it runs again for each event alone, so that only the events
- * at fault become dead letters. An event that an earlier delivery claimed is kept, whatever the stages decide now; see `SeenStore`.
+ * at fault become dead letters. An event that an earlier delivery claimed is kept, even if the stages decide otherwise now; see `SeenStore`.
  * @throws UnavailableError when a store that a stage needs is down; SettledElsewhereError
  */
 export async function runStages(

@@ -21,7 +21,7 @@ const INSERT_BYTES_MAX = 64 * 2 ** 20
 /** The same for a share, if there are several: a process may hold the inserts of more than one. */
 const SHARE_BYTES_MAX = 32 * 2 ** 20
 
-/** How and what a sink reads of its stream. */
+/** The way a sink reads, and the content of its stream. */
 type Reading = Pick<SinkStreamsOptions, 'readEntriesMax' | 'clusterPollMs' | 'share'>
 
 /** Runs the sinks of rows. Ready when the destination of the sink that completes jobs is, so that analysts can query at once. */

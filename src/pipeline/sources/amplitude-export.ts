@@ -118,7 +118,7 @@ export class AmplitudePlace implements PullPlace {
     return cursor
   }
 
-  /** Fetches one answer after another, and says how far it is after each. */
+  /** Fetches one answer after another, and reports the progress after each. */
   async *#answers(begun: Progress, endMs: number, run: PullRun): AsyncGenerator<readonly [Progress, Answer]> {
     for (let progress = begun; progress.nextMs < endMs; ) {
       const { nextMs: fromMs, short } = progress
@@ -249,7 +249,7 @@ function hourOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 13).replaceAll('-', '')
 }
 
-/** Amplitude's Export API: what Amplitude got in each hour, as soon as the hour is complete. */
+/** Amplitude's Export API. Fetches the events of each hour as soon as the hour is complete. */
 export const amplitudeExport: Source = {
   name: 'amplitude-export',
   lane: 'batch',
@@ -268,7 +268,7 @@ export const amplitudeExport: Source = {
         isSample: true,
         code: `./ipid source run ${id} --from YYYY-MM-DD`,
       },
-      { title: 'How it fares', isSample: true, code: './ipid source list TENANT' },
+      { title: 'Its state', isSample: true, code: './ipid source list TENANT' },
     ],
   },
   pull,

@@ -77,7 +77,7 @@ function readEvent(event: JsonObject, uploadedAt: unknown, receivedAtMs: number)
   }
 }
 
-/** `$set` and `$setOnce` are operations: what they set becomes a property. */
+/** `$set` and `$setOnce` are operations: their values become properties. */
 function setProperties(value: unknown): JsonObject {
   const { $set, $setOnce, ...others } = objectOf(value)
   return { ...objectOf($setOnce), ...objectOf($set), ...others }

@@ -351,7 +351,7 @@ function firehoseAnswer(requestId: string): object {
 
 const VERIFY_HEADER = 'x-vercel-verify'
 
-/** Vercel asks with GET whether an endpoint is its customer's. For others, the answer says that the key is right. */
+/** Vercel asks with GET whether an endpoint belongs to its customer. For other senders, the answer confirms the key. */
 function verify(exchange: Exchange, { source }: Caller): HttpResponse {
   const { id, kind, verify: code } = source!
   if (code) exchange.addHeader(VERIFY_HEADER, code)

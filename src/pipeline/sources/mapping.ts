@@ -234,8 +234,8 @@ function objectOrNot(value: unknown): JsonObject | undefined {
 const WITH_PORT = /^(?:\[([0-9a-f:.]+)\](?::\d{1,5})?|(\d[\d.]+):\d{1,5})$/i
 
 /**
- * The address in a value: without its port, and the first one of a list as `X-Forwarded-For` has it. `-` stands for none.
- * @returns undefined when there is none; a value that is no address as it is
+ * The address in a value: without its port, and the first one of a list as `X-Forwarded-For` has it. `-` means none.
+ * @returns undefined when there is none; a value that is not an address, unchanged
  */
 function addressOf(value: unknown): unknown {
   const one = Array.isArray(value) ? value[0] : value
@@ -252,7 +252,7 @@ function idOf(value: unknown): unknown {
   return labelOf(value) ?? value
 }
 
-/** RFC 3339, from any usual form of a time; what is no time as it is. */
+/** RFC 3339, from any usual form of a time. A value that is not a time is returned unchanged. */
 function timeOf(value: unknown): unknown {
   if (value === null || value === undefined || value === '') return undefined
   const text = typeof value === 'number' ? String(value) : unmarked(value)

@@ -78,7 +78,7 @@ function readRequest(request: JsonObject, receivedAtMs: number): ToolEvent {
   }
 }
 
-/** An event has an action; a search, a goal, a download and a link have a parameter of theirs. All else is a page view. */
+/** An action makes an event. Searches, goals, downloads and links are recognised by a parameter. All else is a page view. */
 function typeOf(request: JsonObject): unknown {
   if (labelOf(request.e_a) !== undefined) return request.e_a
   if (labelOf(request.search) !== undefined) return 'search'

@@ -28,7 +28,7 @@ import {
 } from './tools/tool-source.ts'
 
 const EVENT_COLUMNS = ['token', '$insert_id', 'time', 'ip', '$ip', 'distinct_id', '$user_id', '$device_id']
-/** Numbers below it are seconds: as milliseconds they would be of 1970. */
+/** Smaller numbers are seconds: as milliseconds they would mean 1970. */
 const SECONDS_END = 100_000_000_000
 const HOUR_MS = 3_600_000
 
@@ -57,7 +57,7 @@ export function readMixpanelEvents(payload: unknown, receivedAtMs: number): read
   })
 }
 
-/** Updates that change nothing when they come again, and those that do. */
+/** Operations that change nothing when repeated, and those that do. */
 const IDEMPOTENT = ['$set', '$set_once', '$union', '$remove', '$unset', '$delete']
 const ADDING = ['$add', '$append']
 
@@ -111,7 +111,7 @@ function millisecondsOf(value: unknown): unknown {
 
 /**
  * Mixpanel's libraries look at the body alone: `1`, or with `verbose` `{"status":1}`. The browser library repeats after 429, 5xx and
- * time-outs, and sends what it sent while the page was left again on the next page; the others do not repeat.
+ * time-outs, and on the next page the events of a page that was left; the others do not repeat.
  */
 const tool: Tool = {
   kind: 'mixpanel',

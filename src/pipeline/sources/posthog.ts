@@ -81,7 +81,7 @@ function readEvent(event: JsonObject, sentAt: unknown, receivedAtMs: number): To
   }
 }
 
-/** Stands for the libraries of servers of which the event says itself that it comes from one. */
+/** The library name for events that mark themselves as sent by a server. */
 const SERVER = 'posthog-node'
 
 function timeOf(event: JsonObject, sentAt: unknown, receivedAtMs: number): unknown {
@@ -157,7 +157,7 @@ function resultsOf({ rejected }: Tally, { payload }: ToolRequest) {
 }
 
 /**
- * What PostHog's servers can switch on in the browser: nothing of it is. Surveys and tours have to be left out: with `false` the library
+ * The browser features that PostHog's servers can switch on, all off. Surveys and tours must be missing: with `false` the library
  * loads their scripts.
  */
 const SETTINGS = {
@@ -177,7 +177,7 @@ function noSettings() {
   return { status: 200, body: JSON.stringify(SETTINGS) }
 }
 
-/** Without settings in it, the library asks for them as JSON. */
+/** A library that finds no settings in it asks for them as JSON. */
 function noScript() {
   return { status: 200, type: 'text/javascript; charset=utf-8', body: '' }
 }

@@ -41,7 +41,7 @@ const MARK_CHARS = 16
  * - A sweep lists the whole prefix in the order of keys. What is older than the next floor needs no mark, since the sweep itself goes
  *   on after `after`, also after a crash. At its end the floor rises.
  * - A prefix of more than 10,000 objects is swept once a day. The runs in between list from `tail` on, before which no object of the
- *   window lies. So they find what comes in the order of keys at once, and anything else within a day.
+ *   window lies. So they find new objects at the end of the order at once, and all others within a day.
  * - The past that a person asks for is a range of times before `fromMs`, fetched in the order of keys. After that `fromMs` is earlier,
  *   so asking again fetches nothing again, at any time.
  *
@@ -237,7 +237,7 @@ class S3Place implements PullPlace {
     return { ...cursor, fromMs, past: others }
   }
 
-  /** Of these objects, those that are not done. Objects without content stand for folders. */
+  /** The objects that are not done yet. An empty object is a folder. */
   async #fresh(objects: readonly S3Object[], floorMs: number, run: PullRun): Promise<ReadonlySet<S3Object>> {
     const newer = objects.filter(({ modifiedMs, bytes }) => modifiedMs > floorMs && bytes > 0)
     const have = await run.haveMarks(newer.map(markOf))
@@ -350,13 +350,13 @@ export const s3: Source = {
       {
         title: 'Older objects',
         about:
-          'ipid lists the bucket every 5 minutes, and fetches what is new since the start of this day (UTC). The credentials need ' +
+          'ipid lists the bucket every 5 minutes, and fetches new objects since the start of this day (UTC). The credentials need ' +
           's3:ListBucket on the bucket and s3:GetObject on its objects. Objects must be JSON lines or log lines, plain or gzip. Parquet ' +
           'is refused: let the export write JSON lines.',
         isSample: true,
         code: `./ipid source run ${id} --from YYYY-MM-DD`,
       },
-      { title: 'How it fares', isSample: true, code: './ipid source list TENANT' },
+      { title: 'Its state', isSample: true, code: './ipid source list TENANT' },
     ],
   },
   pull,

@@ -17,7 +17,7 @@ const CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
 
 /**
  * Segment's HTTP tracking API, version 1, as the libraries `@segment/analytics-node` and `@segment/analytics-next` speak it. They take
- * any 2xx for success and repeat 429 and 5xx; what is answered 400 is lost, so nothing that a repeat would heal is. The browser
+ * any 2xx for success and repeat 429 and 5xx; they drop a 400, so an error that a repeat may heal is never one. The browser
  * library names calls by their first letter, and asks for settings first: without them it sends nothing.
  */
 const tool: Tool = {

@@ -66,7 +66,7 @@ function readEvent(event: JsonObject, receivedAtMs: number): ToolEvent {
   })
   return {
     event_id: idOf(event.eid),
-    // `ttm` is when the event happened, if the caller says it; it is no time of the device's clock.
+    // `ttm` is the time of the event if the caller gives it. It is not from the device's clock.
     timestamp:
       event.ttm === undefined
         ? correctedTime(numberOf(event.dtm), numberOf(event.stm), receivedAtMs)
@@ -95,7 +95,7 @@ function typeOf(event: JsonObject, named: JsonObject): unknown {
   return (typeof e === 'string' && Object.hasOwn(EVENTS, e) && EVENTS[e]) || e
 }
 
-/** JSON in base64url, or plain. Undefined when there is none, or it is none, or it has too many levels or values to parse. */
+/** JSON in base64url, or plain. Undefined when it is missing, invalid, or has too many levels or values to parse. */
 function jsonOf(encoded: unknown, plain: unknown): unknown {
   const text = typeof encoded === 'string' ? Buffer.from(encoded, 'base64url').toString('utf8') : textOf(plain)
   if (text === undefined) return undefined

@@ -30,7 +30,7 @@ function readScript(): NonNullable<typeof script> {
 }
 
 /**
- * Reads what our own script posts: `{events: [{id, type, at, url, referrer, title, properties, user}], session, sent_at}`, with times in
+ * Reads the body of our own script: `{events: [{id, type, at, url, referrer, title, properties, user}], session, sent_at}`, with times in
  * milliseconds by the browser's clock.
  * @param receivedAtMs milliseconds since the epoch
  */
@@ -66,7 +66,7 @@ const tool: Tool = {
       code: `<script async src="${base}/s/web/${browserKey}.js"></script>`,
     },
     {
-      title: 'Only for pages with a Content-Security-Policy: what it has to allow',
+      title: 'Only for pages with a Content-Security-Policy: allow this',
       key: 'browser',
       code: `script-src ${base}; connect-src ${base}`,
     },

@@ -104,7 +104,7 @@ export class GroupCommit implements Intake, Service {
   #current: Pending
   #closed: Pending[] = []
   #running: Promise<void> | undefined
-  /** Number of requests for which the next commit waits; undefined: it waits for the commit in flight, if any. */
+  /** Number of requests that the next commit waits for; undefined: it waits for the commit in flight, if any. */
   #awaited: { readonly requests: number; readonly end: () => void } | undefined
   #stopped = false
 
@@ -227,7 +227,7 @@ export class GroupCommit implements Intake, Service {
     this.#running = undefined
   }
 
-  /** `taken` resolves when Redis has the commit, or it failed; `answered` after its requests are answered. */
+  /** `taken` resolves when Redis has the commit or the commit failed, `answered` after its requests are answered. */
   #send(commit: Pending): { readonly taken: Promise<void>; readonly answered: Promise<void> } {
     const writer = this.#writers.pop()!
     let answered: Promise<void>
@@ -244,8 +244,8 @@ export class GroupCommit implements Intake, Service {
   }
 
   /**
-   * Whether to wait for the next requests of the clients that were just answered. Without the wait, they and the clients that wait
-   * already would take turns for ever, in blocks of half the size. A block has a fixed cost here, in Redis and in the worker.
+   * Whether to wait for the next requests of the clients that were just answered. Without the wait, they and the clients that already
+   * wait would take turns for ever, in blocks of half the size. A block has a fixed cost here, in Redis and in the worker.
    */
   #expectsMore({ requests, count }: Pending): boolean {
     const { partitions, lingerMs } = this.#options
@@ -418,7 +418,7 @@ class CommitWriter {
 /** Rejects when the attempt fails, and at the deadline. */
 async function inTime(attempt: () => Promise<void>, deadlineMs: number): Promise<void> {
   const leftMs = deadlineMs - performance.now()
-  // A commit that waited too long for an earlier one is not sent at all.
+  // Does not send a commit that waited too long for an earlier one.
   if (leftMs <= 0) throw new Error('an earlier commit took all the time')
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

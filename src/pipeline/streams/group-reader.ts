@@ -96,7 +96,7 @@ export class StreamGroupReader implements GroupReader {
     this.#claimed = []
     if (claimed.length > 0) return claimed
     if (this.#untilClaimMs() <= 0) {
-      // At a tick, so together with the other partitions.
+      // At a tick, so that it coincides with the other partitions.
       this.#nextClaimAt = Date.now() + untilTick(this.#options.claimIdleMs / 2, Date.now())
       return this.#claim()
     }

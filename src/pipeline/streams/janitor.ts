@@ -20,7 +20,7 @@ const TRIM_EVERY_MS = 500
 const RETRY_DELAY: DelayBounds = { minMs: 500, maxMs: 5_000 }
 /** After a round that trimmed nothing. */
 const TRIM_IDLE_MS = 2_000
-/** After several such rounds in a row, until this process finishes an entry. */
+/** After several of these rounds in a row, until this process finishes an entry. */
 const TRIM_REST_MS = 10_000
 const REST_AFTER_ROUNDS = 5
 const SWEEP_EVERY_MS = 60_000

@@ -27,7 +27,7 @@ const heldScript = loadScript(import.meta.url, './heldSeen-1.lua')
 const sweepScript = loadScript(import.meta.url, './sweepSeen-1.lua')
 const answered = answeredOr('the dedup store did not answer')
 
-/** A claim that may be in the dedup store. */
+/** A claim that the dedup store may hold. */
 export interface Claim {
   /** Key of the hash that would hold it. */
   readonly key: string
@@ -79,7 +79,7 @@ export class RedisSeenStore implements SeenStore {
     return calls.map((call) => results.get(call)!)
   }
 
-  /** Claims for blocks of one stream and generation. Returns the positions of repeats; null for an entry that is not pending. */
+  /** Claims for blocks of one stream and generation. Returns the positions of repeats; null when its entry is not pending. */
   async #claimTogether(calls: readonly ClaimCall[]): Promise<readonly (readonly number[] | null)[]> {
     const { client, clock, group, from, windowMs } = this.#options
     const { delivery, generation } = calls[0]!

@@ -49,7 +49,7 @@ export interface SinkStreamsOptions {
   readonly clusterPollMs?: number
 }
 
-/** All processes of a sink read under one name, so that a new holder of the lease sees what the last one left pending. */
+/** All processes of a sink read under one name, so that a new holder of the lease sees the last one's pending entries. */
 const CONSUMER = 'sink'
 const POLL_MS = 25
 /** Redis checks for ended waits this often (`hz` 4), so a blocking read may end this much late. Shorter waits are done here. */
@@ -115,7 +115,7 @@ export class SinkStreams implements SinkSource {
     await this.#lease.write(this.#intentKey, JSON.stringify(intent))
     // If Redis lost the intent after the insert, the rows would look new.
     await persisted(this.#options.client)
-    // The sender of an entry that the next master lacks had no answer, and sends its events again with a new claim.
+    // The next master may lack an entry. Its sender got no answer, and sends the events again with a new claim.
     assertSameConnection(this.#options.client, this.#losses)
     this.#lease.assertHeld()
   }
@@ -301,18 +301,18 @@ const CLOCKS_MS = { ofMachines: 10_000, ofOne: 1_000 }
 
 /** The Redis servers that a sink has met. */
 interface RunIds {
-  /** Of each server the `run_id`, which is new at every start, and the replication id, which is new at every promotion. */
+  /** The `run_id` of each server, new at every start, and the replication id, new at every promotion. */
   readonly ids: string
   /** When a sink first met these servers, milliseconds. */
   readonly sinceMs: number
 }
 
 /**
- * Notices that a Redis server restarted, or that its replica took over. Such a server may have lost the end of its append-only
- * file, or what was not replicated yet. Entries are then delivered again as if for the first time, and steps write their output
+ * Notices that a Redis server restarted, or that its replica took over. It may have lost the end of its append-only
+ * file, or data that was not replicated yet. Entries are then delivered again as if for the first time, and steps write their output
  * again under other ids, although the rows of these events may be stored already. All of them were received before the restart.
  *
- * The note is one for all shares of a sink: what was lost was received before any share met the new server.
+ * The note is one for all shares of a sink: lost events were received before any share met the new server.
  */
 class RedisRunIds {
   readonly #client: RedisClient

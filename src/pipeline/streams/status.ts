@@ -86,7 +86,7 @@ interface GroupStream {
   readonly group: string
   readonly stream: string
   readonly lane: Lane
-  /** By the clock of Redis, which made the ids: that of this machine may differ by hours. */
+  /** By the clock of Redis, which made the ids: this machine's clock may differ by hours. */
   readonly nowMs: number
 }
 

@@ -36,7 +36,7 @@ export async function partitionsSince(client: RedisClient): Promise<number> {
 
 /**
  * Creates the consumer groups that the pipeline declares, in all partitions. Removes groups and streams that it no longer declares.
- * @throws StartupError when such a group still has entries, which would never be processed
+ * @throws StartupError when one of these groups still has entries, which would never be processed
  */
 export async function createGroups(client: RedisClient, pipeline: Pipeline, partitions: number): Promise<void> {
   await dropStreams(client, pipeline, partitions)
@@ -51,7 +51,7 @@ export async function createGroups(client: RedisClient, pipeline: Pipeline, part
 }
 
 /**
- * The pipeline as this Redis has it, for a command, which does not know the settings of the processes: a sink that may be off is on while
+ * The pipeline in this Redis, for a command that does not know the settings of the processes: a sink that may be off is on while
  * its group exists.
  */
 export async function activeOn(client: RedisClient, pipeline: Pipeline): Promise<Pipeline> {

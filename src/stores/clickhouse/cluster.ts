@@ -5,8 +5,8 @@ import { quote } from './quote.ts'
 import { EVENTS } from './tables.ts'
 
 /** For queries to all replicas: skips those that do not answer. */
-export const SOME_MAY_BE_AWAY = { skip_unavailable_shards: 1 } as const
-export const ALL_HAVE_TO_ANSWER = { skip_unavailable_shards: 0 } as const
+export const REPLICAS_MAY_BE_DOWN = { skip_unavailable_shards: 1 } as const
+export const ALL_REPLICAS_MUST_ANSWER = { skip_unavailable_shards: 0 } as const
 
 /** An insert succeeds once a majority of replicas has the rows. The time-out is below that of a request. */
 export const BY_MAJORITY = { insert_quorum: 'auto', insert_quorum_parallel: 1, insert_quorum_timeout: 40_000 } as const

@@ -3,7 +3,7 @@ import { UnavailableError } from '../../run/errors.ts'
 
 /*
  * The embedded ClickHouse (26.7) continues after a failed write to its disk: it acknowledges inserts, and merges replace their source parts,
- * with truncated or empty files. At its next start it finds such a part, sets it aside and loads its source parts. So an insert counts only
+ * with truncated or empty files. At its next start it sets a damaged part aside and loads its source parts. So an insert counts only
  * when no write has failed until then, and the process that started the server ends it after a failed write
  * (`embedded/clickhouse/server-watch.ts`). The sink repeats the insert under its token.
  */
@@ -18,14 +18,14 @@ export const ROOM_DISK = 'room'
 export const FAILED_WRITES =
   "SELECT sum(value) FROM system.events WHERE event = 'WriteBufferFromFileDescriptorWriteFailed'"
 
-/** The program's own session, whose user has no name here, has one statement, with another id after each start. */
+/** The program's own session, whose user has no name, shows one statement. Its id changes with each start. */
 const START = "SELECT argMax(query_id, elapsed) FROM system.processes WHERE user = ''"
 
 const FREE_BYTES = `SELECT any(free_space) FROM system.disks WHERE name = '${ROOM_DISK}'`
 
 const CHECK = `SELECT (${FAILED_WRITES}) AS failed, (${START}) AS start, (${FREE_BYTES}) AS free`
 
-/** What the server says of its disk. */
+/** The server's report about its disk. */
 export interface DiskState {
   readonly failed: number
   /** Differs after each start of the server. */
@@ -53,7 +53,7 @@ export function checkingWrites(client: ClickHouseClient, asking: ClickHouseClien
   )
 }
 
-/** As `checkingWrites`, with a function that asks. */
+/** Like `checkingWrites`, with a given `ask`. */
 export function checked(
   client: ClickHouseClient,
   ask: () => Promise<DiskState>,
@@ -64,7 +64,7 @@ export function checked(
   const closeClient = client.close.bind(client)
   const look = async () => {
     const state = await ask()
-    // The program has only just begun, or ends.
+    // The server is starting or stopping.
     if (state.start === '') throw new UnavailableError('ClickHouse is not ready')
     if (state.failed > 0) throw new UnavailableError('ClickHouse could not write to its disk: it starts again')
     return state

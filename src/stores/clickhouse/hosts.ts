@@ -19,11 +19,11 @@ export interface ClickHousePlace {
 export interface Host {
   /** Its address, without secrets. */
   readonly name: string
-  /** Of the database `ipid`. */
+  /** Uses the database `ipid`. */
   readonly client: ClickHouseClient
 }
 
-/** The hosts of a shard: statements go to the first one, and the others copy what these change. */
+/** The hosts of a shard. Statements go to the first one, and the others replicate its changes. */
 export type Shard = readonly [writer: Host, ...replicas: Host[]]
 
 /** The servers with the tables. A single server is the only host of the only shard. */
@@ -86,7 +86,7 @@ export async function onEach<Item, Result>(
 
 /** Connects to one server, or to all hosts of a cluster. */
 export class HostConnections {
-  /** Of CLICKHOUSE_URL. */
+  /** Connects to CLICKHOUSE_URL. */
   readonly front: ClickHouseClient
   readonly #place: ClickHousePlace
   readonly #options: ClickHouseClientOptions
@@ -126,7 +126,7 @@ export class HostConnections {
     return this.#hosts ?? (await this.find())
   }
 
-  /** Resolves when each replica has what was stored before the call. */
+  /** Resolves when each replica has everything that was stored before the call. */
   async synchronised(): Promise<void> {
     if (this.#hosts === undefined) await this.find()
     else await synchronise(this.#hosts)
@@ -136,7 +136,7 @@ export class HostConnections {
     await Promise.all([this.front, ...this.#clients.values()].map((client) => client.close()))
   }
 
-  /** The member of the cluster that a URL leads to. */
+  /** The cluster member at a URL. */
   async #memberAt(url: string, cluster: string): Promise<Member & Host> {
     const { host: name } = new URL(url)
     const client = this.#clientOf(url)

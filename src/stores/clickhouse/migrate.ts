@@ -4,14 +4,14 @@ import type { Logger } from 'pino'
 import { version } from '../../config/version.ts'
 import { NewerDataError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from './client.ts'
-import { assertFormOfTables, read, SOME_MAY_BE_AWAY, shardsOf } from './cluster.ts'
+import { assertFormOfTables, REPLICAS_MAY_BE_DOWN, read, shardsOf } from './cluster.ts'
 import { clusterStatements, createDatabaseOn, everyReplica } from './cluster-form.ts'
 import { quoteName } from './quote.ts'
 import { type Migration, readSchema, type Schema } from './schema.ts'
 
 /** Which migrations to apply, and for which form of tables. */
 interface MigrateOptions {
-  /** Only these, as for rows of an earlier version; undefined: all. */
+  /** Applies only these, to imitate an earlier version; undefined: all. */
   readonly only?: readonly string[] | undefined
   /** The cluster of replicated tables; undefined: the tables of one server. */
   readonly cluster?: string | undefined
@@ -24,9 +24,9 @@ interface MigrateOptions {
  * older one gets the missing migrations. Then views are replaced if their texts are not those of the last start. Missing tables and views are
  * created again.
  *
- * A start may be killed between any two statements, and two processes, of two versions even, may run at once. Tables without any record are
- * those of a first start that was killed: the next one creates the others and applies every migration, which changes nothing that
- * is done already. So a later version adds what its tables have more. A record of the views is written before the first one is replaced and
+ * A start may be killed between any two statements, and two processes may run at once, even of two versions. Tables without any record are
+ * left by a killed first start. The next one creates the others and applies every migration, which changes nothing that
+ * is done already. So a later version adds its new columns and tables. A record of the views is written before the first one is replaced and
  * after the last: they are right only if both are there, and none of other texts is between or after them.
  * @param url as for `connectClickHouse`
  * @throws NewerDataError when a later version has changed the schema; StartupError when tables have the other form, or ClickHouse
@@ -120,7 +120,7 @@ async function attachDetached(
   names: readonly string[],
   log: Logger,
 ): Promise<ReadonlySet<string>> {
-  // Older servers have no such list.
+  // Older servers have no list of detached tables.
   const list = "SELECT 1 FROM system.tables WHERE database = 'system' AND name = 'detached_tables'"
   if ((await read(client, list)).length === 0) return new Set()
   const query = `SELECT table FROM system.detached_tables WHERE database = '${DATABASE}'`
@@ -143,7 +143,7 @@ function absentFrom(existing: ReadonlySet<string>, { tables, views }: Schema): s
   return [...tables.keys(), ...views.keys()].filter((name) => name !== MIGRATIONS && !existing.has(name))
 }
 
-/** Everything in the database but the records of migrations. */
+/** Everything in the database except the migration records. */
 async function existingObjects(client: ClickHouseClient): Promise<Set<string>> {
   const result = await client.query({
     query: `SELECT name FROM system.tables WHERE database = '${DATABASE}' AND name != '${MIGRATIONS}'`,
@@ -156,7 +156,7 @@ async function existingObjects(client: ClickHouseClient): Promise<Set<string>> {
 /** The table that records applied migrations, and the views. */
 export const MIGRATIONS = 'migrations'
 
-/** Earlier versions made the table without them. */
+/** Earlier versions created the table without these columns. */
 const RECORD_COLUMNS = `
   ALTER TABLE ${MIGRATIONS}
     ADD COLUMN IF NOT EXISTS ipid_version String COMMENT 'Version of ipid that applied it; empty for 0.1.0',
@@ -176,7 +176,7 @@ interface SchemaRecord {
  */
 async function readRecords(client: ClickHouseClient, cluster?: string): Promise<SchemaRecord[]> {
   const table = cluster === undefined ? MIGRATIONS : everyReplica(cluster, `${DATABASE}.${MIGRATIONS}`)
-  const settings = cluster === undefined ? {} : SOME_MAY_BE_AWAY
+  const settings = cluster === undefined ? {} : REPLICAS_MAY_BE_DOWN
   const query = `SELECT * FROM ${table} ORDER BY applied_at`
   const result = await client.query({ query, format: 'JSONEachRow', clickhouse_settings: settings })
   return await result.json<SchemaRecord>()
@@ -189,17 +189,17 @@ async function record(client: ClickHouseClient, migrations: readonly Migration[]
   })
 }
 
-/** In the column `views` while views with this hash are being created. */
+/** Value of the column `views` while views with this hash are being created. */
 const begun = (hash: string) => `begun ${hash}`
 
-/** Whether the views have these texts: see `migrate`. */
+/** Whether the views have these texts, see `migrate`. */
 function areLast(records: readonly SchemaRecord[], hash: string): boolean {
   const marks = records.flatMap(({ views }) => views || [])
   const own = marks.slice(marks.findLastIndex((mark) => mark !== hash && mark !== begun(hash)) + 1)
   return own.includes(begun(hash)) && own.lastIndexOf(hash) > own.indexOf(begun(hash))
 }
 
-/** @throws NewerDataError when a migration was applied that this version does not have: it could damage what that one changed */
+/** @throws NewerDataError when a migration was applied that this version does not have: it could damage the changed data */
 function assertKnown(records: readonly SchemaRecord[], migrations: readonly Migration[]): void {
   const known = new Set(migrations.map(({ name }) => name))
   const last = lastOf(records.filter(({ name }) => !known.has(name)))
@@ -262,7 +262,7 @@ async function createDatabase(url: string, records: string, cluster: string | un
   }
 }
 
-/** The statements that one of the schema becomes. */
+/** The statements for one statement of the schema. */
 function formsOf(statement: string, cluster: string | undefined): string[] {
   return cluster === undefined ? [statement] : clusterStatements(statement, cluster)
 }

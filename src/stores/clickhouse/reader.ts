@@ -31,7 +31,7 @@ const SETTINGS = {
 
 /**
  * A read-only client whose statements all have a time limit.
- * @param application its part of ipid, for ClickHouse's logs
+ * @param application the part of ipid, for ClickHouse's logs
  * @throws InputError when `url` is invalid
  */
 export function connectReading(url: string, application: string, database = DATABASE): ClickHouseClient {
@@ -105,7 +105,7 @@ export class QuestionReader {
   }
 
   /**
-   * Runs a query in a slot of the tenant. Rejects as `find` does. When all its callers have left, it ends: see `forCaller` and `givenUp`.
+   * Runs a query in a slot of the tenant. Rejects as `find` does. Ends when all callers have left: see `forCaller` and `givenUp`.
    * @param question identifies the query with all its parameters
    */
   ask<T>(tenantId: string, question: string, ask: () => Promise<T>): Promise<T> {
@@ -121,7 +121,7 @@ export class QuestionReader {
 
   /**
    * Streams any number of rows. The caller must hold a slot.
-   * @param left aborts when the reader has gone
+   * @param left aborts when the reader has left
    */
   async *stream<T>(query: string, parameters: OfTenant, left: AbortSignal): AsyncGenerator<readonly T[]> {
     const { client } = this

@@ -2,11 +2,11 @@ import { readdir, readFile } from 'node:fs/promises'
 
 /** The files of schemas/clickhouse. */
 export interface Schema {
-  /** What creates each table, as it is today. */
+  /** Creates each table as it is today. */
   readonly tables: ReadonlyMap<string, string>
-  /** What creates each view. All declare their columns, so that one may be created before those that it reads. */
+  /** Creates each view. Every view declares its columns, so it may be created before the views that it reads. */
   readonly views: ReadonlyMap<string, string>
-  /** What changes the tables of earlier versions, in order of application. */
+  /** Changes the tables of earlier versions, in order of application. */
   readonly migrations: readonly Migration[]
 }
 

@@ -34,7 +34,7 @@ export const EVENTS: TargetTable = {
 /** The table of corrections by people. No sink inserts into it. */
 export const CORRECTIONS = 'company_corrections'
 
-/** The log of what hid events of companies and showed them again. */
+/** The log of rules that hid events of companies, and of events shown again. */
 export const HIDDEN_CHANGES = 'hidden_changes'
 
 export const OUTCOMES: TargetTable = {

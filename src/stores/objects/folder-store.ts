@@ -112,7 +112,7 @@ export class FolderStore implements ObjectStore {
     )
     const named = entries.map((entry) => ({ entry, key: folder + entry.name + (entry.isDirectory() ? '/' : '') }))
     for (const { entry, key } of named.sort((a, b) => (a.key < b.key ? -1 : 1))) {
-      // No object: unfinished ones, and what others keep here, as the `lost+found` of a disk.
+      // Not an object: unfinished ones, and foreign folders such as a disk's `lost+found`.
       if (!isNamePart(entry.name)) continue
       if (!(key.startsWith(prefix) || (entry.isDirectory() && prefix.startsWith(key)))) continue
       if (entry.isDirectory()) yield* this.#walk(key, prefix)

@@ -46,7 +46,7 @@ export interface ObjectStore {
 /** Allowed parts of a key between its slashes. */
 const NAME_PART = /^[A-Za-z0-9_][A-Za-z0-9_=.-]{0,199}$/
 
-/** Whether a file or folder of this name can belong to a key. */
+/** Whether a file or folder of this name can be part of a key. */
 export function isNamePart(name: string): boolean {
   return NAME_PART.test(name) && !name.includes('..')
 }

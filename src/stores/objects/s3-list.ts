@@ -12,7 +12,7 @@ export interface ListPage {
   readonly Contents?: readonly ListedObject[] | undefined
   readonly IsTruncated?: boolean | undefined
   readonly NextContinuationToken?: string | undefined
-  /** Only version 2 of the protocol counts. */
+  /** Only version 2 of the protocol returns the count. */
   readonly KeyCount?: number | undefined
 }
 

@@ -324,7 +324,7 @@ export class S3Store implements ObjectStore {
   }
 }
 
-/** Errors of a store that has no such object, or another one of that name. */
+/** Error names for a missing or replaced object. */
 const ABSENT = ['NoSuchKey', 'NotFound', 'PreconditionFailed']
 
 type Work<T> = (

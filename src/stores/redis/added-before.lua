@@ -3,7 +3,7 @@
 local addedTo = {}
 local refused
 
--- Call it first, for the stream of each such entry. It notices an XADD that Redis refused.
+-- Call it first, for the stream of each added entry. It notices an XADD that Redis refused.
 local function addedBefore(stream)
   if redis.call('TYPE', stream).ok == 'stream' then
     addedTo[#addedTo + 1] = stream

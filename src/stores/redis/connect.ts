@@ -14,7 +14,7 @@ import { sentinelOptions } from './sentinel.ts'
 
 export type RedisClient = Redis | Cluster
 
-/** The use of a connection decides how it behaves while Redis is down. */
+/** Decides how the connection behaves while Redis is down. */
 export interface ConnectionUse {
   /** Shown by `CLIENT LIST`. */
   readonly name: string
@@ -111,13 +111,15 @@ function countMoves(cluster: Cluster): void {
 }
 
 /**
- * Call it right before a write that depends on what was read before, or on a write before.
- * @param losses `lossesOf` the client before that
- * @throws UnavailableError when the connection was lost since: the next master may lack what the last one answered
+ * Call it right before a write that depends on an earlier read or write.
+ * @param losses result of `lossesOf(client)` before that read or write
+ * @throws UnavailableError when the connection was lost since: the next master may lack the answers of the last one
  */
 export function assertSameConnection(client: RedisClient, losses: number): void {
   if (lossesOf(client) === losses) return
-  throw new UnavailableError('the connection to Redis was lost after the read: the next master may lack what was read')
+  throw new UnavailableError(
+    'the connection to Redis was lost after the read: the next master may lack the data that was read',
+  )
 }
 
 function connectOne(url: string, options: RedisOptions): Redis {

@@ -9,7 +9,7 @@ const raiseFormScript = loadScript(import.meta.url, './raiseForm-1.lua')
 /** The form of the data in a Redis. */
 export interface StoredForm {
   readonly form: number
-  /** The ipid that brought it; `''`: unknown, as for version 0.1.0. */
+  /** The ipid version that raised it; `''`: unknown, as for version 0.1.0. */
   readonly version: string
 }
 

@@ -65,7 +65,7 @@ export const keys = {
   reports: () => 'ipid:reports',
   /** Hash: store → JSON of when old events were last removed. */
   retention: () => 'ipid:retention',
-  /** String: what the builder of days last saw, as JSON. */
+  /** String: the last findings of the builder of days, as JSON. */
   days: () => 'ipid:days',
   /** String: exists while a process removes a store's old events, and for a short time after; expires. */
   retentionTurn: (store: string) => `ipid:retention:${store}`,
@@ -116,7 +116,7 @@ export const keys = {
   pullState: (sourceId: string) => `${leased('pulls')}:state:${sourceId}`,
   /** String: JSON of the job that a pull is about to create, and of its state after that. */
   pullIntent: (sourceId: string) => `${leased('pulls')}:intent:${sourceId}`,
-  /** Sorted set: marks of what a pull has fetched lately, by the time when that was written, milliseconds. */
+  /** Sorted set: marks of recently fetched items of a pull, by the time when they were written, milliseconds. */
   pullMarks: (sourceId: string) => `${leased('pulls')}:marks:${sourceId}`,
   /** String: JSON of a person's request to a pull, see `PullAsk`. */
   pullAsk: (sourceId: string) => `${leased('pulls')}:ask:${sourceId}`,
@@ -163,10 +163,10 @@ export const keys = {
   /** String: JSON of `TenantAddress`, which a link confirms; expires. */
   confirmation: (digest: string) => `${leased('alerts')}:confirmation:${digest}`,
   confirmationPattern: () => `${leased('alerts')}:confirmation:*`,
-  /** String: messages that people requested lately; expires. @param of whose limit it is, see `TestLimit` */
+  /** String: messages that people requested lately; expires. @param of owner of the limit, see `TestLimit` */
   alertTests: (tenantId: string, of: string) => `${leased('alerts')}:tests:${tenantId}:${of}`,
 
-  /** Set: the tenants with exports. All keys of exports share one slot. */
+  /** Set: the tenants that have exports. All keys of exports share one slot. */
   exportingTenants: () => `${leased('exports')}:tenants`,
   /** Hash: export id → JSON of `ExportRecord`. */
   exportsOf: (tenantId: string) => `${leased('exports')}:of:${tenantId}`,
@@ -226,7 +226,7 @@ export const keys = {
   /** Sorted set: `link:` or `session:` and the digest, by the end, Unix milliseconds; expires. @param tenantId undefined: operators */
   signIns: (tenantId: string | undefined) =>
     tenantId === undefined ? '{tenants}:sign-ins' : `{tenants}:sign-ins-of:${tenantId}`,
-  /** Hash: id of a person → JSON of a member of a tenant. */
+  /** Hash: id of a person → JSON of a tenant's member. */
   people: (tenantId: string) => `{tenants}:people-of:${tenantId}`,
 }
 

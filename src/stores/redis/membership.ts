@@ -11,7 +11,7 @@ import { loadScript, type Script, type ScriptArgument } from './scripts.ts'
 
 /** How long a lease lasts after its renewal. A member that dies holds up its shares for no longer. */
 export const LEASE_MS = 3_000
-/** Each renewal is a write, also in a system at rest, so the holder of a single share renews less often than others ask. */
+/** Each renewal is a write, even while nothing happens, so the holder of a single share renews less often than others ask. */
 const RENEW_EVERY_MS = 1_000
 const ASK_EVERY_MS = 500
 /** A lease that was renewed this recently is not renewed again. */
@@ -20,7 +20,7 @@ const RETRY_DELAY: DelayBounds = { minMs: 100, maxMs: ASK_EVERY_MS }
 /** Another process may have taken the share to finish its intent as well. */
 const FINISH_WAIT_MS = 1_000
 
-/** First numbers of an answer of `renewMembership-3.lua` that are no part. */
+/** Leading numbers in an answer of `renewMembership-3.lua` that are not a part. */
 const OTHERS_WORK = -1
 const LEASE_ENDED = -2
 /** Answer of a script of `ShareLease.run`. */
@@ -44,11 +44,11 @@ export interface MembershipOptions {
    */
   readonly processName?: string | undefined
   /**
-   * The key under which the holder of a share notes what it is about to do. While one exists, its number of shares stays in
+   * The key under which the holder of a share notes its intent. While one exists, its number of shares stays in
    * force. Undefined: holders write no notes.
    */
   readonly intentKey?: (share: number, shares: number) => string
-  /** The setting that says how many shares there are, for the log. */
+  /** The setting with the number of shares, for the log. */
   readonly setting?: string
   readonly log?: Logger | undefined
 }
@@ -56,14 +56,14 @@ export interface MembershipOptions {
 /** Finishes the open intent of a share. */
 export type Finish = (share: ShareLease) => Promise<void>
 
-/** A share, for a worker that works on it alone. */
+/** One share, for the worker that owns it. */
 export interface ShareLease extends Lease {
   readonly number: number
   /** How many shares there are. */
   readonly of: number
   /** @param finish called for each intent that was left open under another number of shares; we hold its share meanwhile */
   acquire(signal: AbortSignal, finish?: Finish): Promise<boolean>
-  /** Milliseconds for which the share is ours even if this process stands still; below 0 when the lease ran out. */
+  /** Milliseconds for which the share is ours even if this process hangs; below 0 when the lease ran out. */
   leftMs(): number
   /** Renews the lease now, unless that was done a moment ago. Rejects when Redis does not answer. */
   renew(): Promise<void>
@@ -120,7 +120,7 @@ export class Membership {
   #isRefused = false
   /** One worker works on all shares: while it works on one that was lost, it can take no other. */
   #hasOneWorker = false
-  /** The value in force that we logged that we wait for. */
+  /** The value in force for which the log already says that we wait. */
   #loggedInForce: string | undefined
   #asking: Promise<unknown> = Promise.resolve()
   /** The next call, until it begins. */
@@ -183,7 +183,7 @@ export class Membership {
   }
 
   /**
-   * For one worker of all shares: waits until a share is ours. Later shares come by themselves. Shares go only by `giveBack`;
+   * For a single worker of all shares. Waits until a share is ours. Later shares come by themselves. Shares go only by `giveBack`;
    * otherwise `assertHeld` throws. The caller must have no work in progress.
    * @returns false when `signal` ended the wait
    */
@@ -290,7 +290,7 @@ export class Membership {
     await this.#renewal.start()
   }
 
-  /** Makes one call after the other, because each changes what the last one answered. Calls that have not begun are merged. */
+  /** Makes one call after the other, because each changes the answer of the last one. Calls that have not begun are merged. */
   #ask(): Promise<void> {
     this.#nextAsk ??= this.#asking.then(() => {
       this.#nextAsk = undefined
@@ -391,7 +391,7 @@ function isHeld(share: Share): boolean {
   return performance.now() < share.untilMs
 }
 
-/** Its worker works on it, and has not noticed yet that it is another's. */
+/** Its worker still works on it and has not noticed that another member has it. */
 function isLost(share: Share): boolean {
   return share.use === 'works' && share.untilMs === 0
 }

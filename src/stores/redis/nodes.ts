@@ -11,7 +11,7 @@ export function mastersOf(client: RedisClient): Redis[] {
 }
 
 /**
- * A Sentinel is ready and answers to PING like a server, but knows none of our commands.
+ * A Sentinel answers PING like a server, but knows none of our commands.
  * @param url of the client
  * @throws StartupError when the client is connected to one
  */

@@ -7,7 +7,7 @@ import { pause } from '../../run/loop.ts'
 import { replyCode } from './errors.ts'
 
 /*
- * ioredis has a connector for Sentinel, which serves us badly in a partition. It believes the first Sentinel that answers, and so goes
+ * ioredis has a connector for Sentinel, which fails in a network partition. It believes the first Sentinel that answers, and so goes
  * back to an old master as long as a Sentinel is cut off together with it. It does not leave a paused master, whose connections stay
  * open, unless each client subscribes to each Sentinel: 60 connections and more in a process. Here one watch per process asks all
  * Sentinels, believes the newest answer, and ends all connections to another server in the same turn.
@@ -25,7 +25,7 @@ interface Master extends HostPort {
 class SentinelWatch {
   readonly address: SentinelAddress
   readonly #connectors = new Set<MasterConnector>()
-  /** The last answer of each Sentinel. One that is silent now may be the one that knows of the last fail-over. */
+  /** The last answer of each Sentinel. A silent one may be the only one that knows the last fail-over. */
   readonly #answers = new Map<HostPort, Master>()
   readonly #failures = new Map<HostPort, string>()
   #master: Master | undefined
@@ -198,7 +198,7 @@ export function sentinelOptions(url: string): RedisOptions {
   }
 }
 
-/** The master that this client is connected to, or was last, as Sentinel names it; undefined without Sentinel. */
+/** The master of this client, now or last, as Sentinel names it; undefined without Sentinel. */
 export function sentinelMasterOf(client: Redis): string | undefined {
   return connectors.get(client.options)?.isConnectedTo
 }

@@ -19,7 +19,7 @@ export async function writeRefusal(client: RedisClient): Promise<string | undefi
   return refusals.find((text) => text !== undefined)
 }
 
-/** ipid itself refuses a write that fewer replicas than `waitReplicas` have. */
+/** ipid itself refuses a write that fewer than `waitReplicas` replicas have. */
 async function missingReplicas(client: Redis): Promise<string | undefined> {
   const needed = replicasNeededBy(client)
   if (needed === 0) return undefined
@@ -38,7 +38,7 @@ async function partitionProbes(client: Cluster): Promise<string[]> {
   return Array.from({ length: partitions }, (_, partition) => keys.writeProbe(partition))
 }
 
-/** The codes with which Redis refuses a write that it would take at another time. */
+/** Error codes for a write that Redis refuses only for the moment. */
 const REFUSALS: Readonly<Record<string, string>> = {
   OOM: 'its memory is full',
   READONLY: 'it is a replica',
@@ -46,8 +46,8 @@ const REFUSALS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The refusal in an error of a write; undefined: the error says nothing about other writes, as a missing right.
- * @throws the error when it is no answer
+ * The refusal in an error of a write; undefined: the error concerns this write only, such as a missing right.
+ * @throws the error when Redis did not answer
  */
 function refusalText(error: Error): string | undefined {
   const code = replyCode(error)

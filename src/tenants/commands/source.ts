@@ -105,7 +105,7 @@ export function sourceCommand(context: CliContext): Command {
       printSetup(setup, id)
     })
 
-  /** The setup of a source, and on standard error what is wrong with its address. */
+  /** The setup of a source, and on standard error the problem of its address. */
   function printSetup(setup: SourceSetup, id: string): void {
     if (setup.blocks.length > 0) printLines(context.stdout, `\n${setupText(setup).trimEnd()}\n`)
     if (setup.note !== null) printLines(context.stdout, `\n${setup.note}\n`)
@@ -215,7 +215,7 @@ export function sourceCommand(context: CliContext): Command {
           const { newSecrets } = await import('../../pipeline/sources/pulls/commands/create.ts')
           const sealed = await newSecrets(pull, known, configOf(context, command), context)
           const set = await admin.setSource(id, { ...facts, secret: sealed })
-          // The next run after failures may be an hour away.
+          // The next run after failures may start only in an hour.
           const { askRun } = await import('../../pipeline/sources/pulls/commands/ask.ts')
           if (known.source.pull?.paused !== true) await askRun(client, admin, id, undefined)
           return set
@@ -227,7 +227,10 @@ export function sourceCommand(context: CliContext): Command {
     })
 
   subcommand('run <source>', 'fetch a source now, where the role batch runs; its schedule stays')
-    .option('--from <day>', 'also fetch the past since this UTC day, YYYY-MM-DD; what is fetched already is left out')
+    .option(
+      '--from <day>',
+      'also fetch the past since this UTC day, YYYY-MM-DD; data that was fetched before is left out',
+    )
     .action(async (id: string, { from, json }: SourceOptions, command: Command) => {
       const { askRun, readPastDay } = await import('../../pipeline/sources/pulls/commands/ask.ts')
       const day = from === undefined ? undefined : readPastDay(from)
@@ -235,7 +238,7 @@ export function sourceCommand(context: CliContext): Command {
     })
 
   for (const [verb, about] of [
-    ['pause', 'stop fetching a source, after what is in progress'],
+    ['pause', 'stop fetching a source, after the job in progress'],
     ['resume', 'fetch a paused source again'],
   ] as const) {
     subcommand(`${verb} <source>`, about).action(async (id: string, { json }: SourceOptions, command: Command) => {
@@ -342,7 +345,7 @@ export function sourceCommand(context: CliContext): Command {
   return source
 }
 
-/** How a pull fares, in a few lines. */
+/** The state of a pull, in a few lines. */
 function pullText(id: string, pull: PullStatus): string[] {
   const { objects, refused, lines, rejected, next_run: next, last_error: error, past } = pull
   const also = [
@@ -373,7 +376,7 @@ async function toolsByKind(): Promise<ReadonlyMap<string, SourceTool>> {
 }
 
 function addressOption(): Option {
-  const about = 'where the addresses of its events come from: the payload, the connection, or what fits the sender'
+  const about = 'where the addresses of its events come from: the payload, the connection, or auto (by the sender)'
   return new Option(`--address <${SOURCE_ADDRESSES.join('|')}>`, about).choices(SOURCE_ADDRESSES)
 }
 

@@ -11,7 +11,7 @@
 
 -- After this time a reservation counts as given out. No process spends its tokens later.
 local RESERVED_MICROS = 3000000
--- A reservation gets at most this part of what is left.
+-- A reservation gets at most this part of the remaining tokens.
 local SHARE = 16
 local MILLION = 1000000
 

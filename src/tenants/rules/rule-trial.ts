@@ -1,5 +1,5 @@
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
-import { type Concern, concerned } from '../../enrichment/tenant-rules/concern.ts'
+import { type EventScope, inScope } from '../../enrichment/tenant-rules/rule-scope.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { EVENTS, HIDDEN } from '../../stores/clickhouse/tables.ts'
@@ -21,8 +21,8 @@ interface StoredSelection {
   readonly since: string
   /** Events that these rules hide, of any day, and not those that are shown. */
   readonly hiddenBy?: readonly string[]
-  /** Only events that one of these may concern; undefined: all. */
-  readonly concern?: Concern | undefined
+  /** Only events that one of these rules may apply to; undefined: all. */
+  readonly scope?: EventScope | undefined
   /** Time limit; 0 or undefined: none. */
   readonly secondsMax?: number
 }
@@ -41,10 +41,10 @@ type Row = [string, string, string, number, ...(string | number | number[])[]]
 export async function* storedGroups(
   client: ClickHouseClient,
   tenantId: string,
-  { since, hiddenBy, concern, secondsMax = 0 }: StoredSelection,
+  { since, hiddenBy, scope, secondsMax = 0 }: StoredSelection,
 ): AsyncGenerator<Group> {
   const isOfRules = `hidden_rule IN (${['', ...(hiddenBy ?? [])].map(quote).join()}) AND hidden_rule != ''`
-  const stored = `received_at >= toDateTime64({since:String}, 3, 'UTC')${concern === undefined ? '' : ` AND ${concerned(concern)}`}`
+  const stored = `received_at >= toDateTime64({since:String}, 3, 'UTC')${scope === undefined ? '' : ` AND ${inScope(scope)}`}`
   const result = await client.query({
     query: `
       SELECT ip, company_id, classification, asn, ${DATA.join()}, count(), groupUniqArray(toInt32(toDate32(timestamp)))
@@ -79,7 +79,7 @@ export async function hiddenByRule(client: ClickHouseClient, tenantId: string): 
   return Object.fromEntries(await result.json<[string, number]>())
 }
 
-/** Counts of filtered events, which have no concern. */
+/** Counts of filtered events, which rules cannot narrow. */
 export async function filteredSums(
   client: ClickHouseClient,
   tenantId: string,

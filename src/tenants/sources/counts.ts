@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000
 const RHYTHM_DAYS = 14
 /** With fewer hours with events, a source has no rhythm yet. */
 const HOURS_MIN = 24
-/** Sources and reasons of a tenant; a tenant with more has an incident that is not about a source. */
+/** Limit of sources and reasons of a tenant. More mean an incident that is not about a source. */
 const ROWS_MAX = 10_000
 /** Reasons of a source. */
 const REASONS_MAX = 20

@@ -3,11 +3,11 @@ import type { Classification } from '../../../schemas/classification.ts'
 import type { SourceGroup } from '../../pipeline/declaration/source.ts'
 
 /*
- * The rules for the health of a source: what its counts say, and the one sentence that mends it. They are pure, and look at events since
+ * The rules for the health of a source: findings from its counts, each with its remedy. They are pure, and look at events since
  * yesterday 0:00 UTC, so that a source that sends little is judged too.
  */
 
-/** Events of a source by what became of them. */
+/** Events of a source by outcome. */
 export interface SourceEvents {
   readonly stored: number
   /** Noise, and events that a rule of the tenant drops. */
@@ -22,12 +22,12 @@ export interface SourceEvents {
   readonly other: number
 }
 
-/** What ClickHouse knows of a source. Days are those of receipt, UTC. */
+/** ClickHouse's facts about a source. Days are those of receipt, UTC. */
 export interface SourceCounts {
   readonly today: SourceEvents
-  /** Of today and yesterday. */
+  /** Events of today and yesterday. */
   readonly recent: SourceEvents
-  /** Of `recent`, most events first. */
+  /** Reasons in `recent`, most events first. */
   readonly rejectedReasons: readonly { readonly reason: string; readonly events: number }[]
   /** Filtered events of `recent` by the class of their addresses. */
   readonly filteredClasses: Readonly<Partial<Record<Classification, number>>>
@@ -73,12 +73,12 @@ export const FINDINGS = [
   'retries',
 ] as const
 
-/** Something that is wrong with a source. */
+/** A problem of a source. */
 export interface Finding {
   readonly kind: (typeof FINDINGS)[number]
-  /** What was seen, a sentence. */
+  /** The observation, a sentence. */
   readonly text: string
-  /** What mends it, a sentence. */
+  /** The remedy, a sentence. */
   readonly mend: string
   /** A line of code that belongs to `mend`. */
   readonly code?: string
@@ -97,7 +97,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** Fewer events say nothing. */
+/** Fewer events prove nothing. */
 const EVENTS_MIN = 20
 /** A source is silent after this many of its longest pauses, and never before `SILENT_MIN_MS`. */
 const PAUSES = 2
@@ -166,7 +166,7 @@ function invalidAddress({ addressLine }: JudgedSource, { recent }: SourceCounts)
   if (recent.invalidIp * 2 <= all || recent.invalidIp === 0) return undefined
   return {
     kind: 'invalid_address',
-    text: `${share(recent.invalidIp, all)} since yesterday had an address that is none.`,
+    text: `${share(recent.invalidIp, all)} since yesterday had an invalid address.`,
     mend: 'Send one IPv4 or IPv6 address as text, not a list, a host name or a port.',
     ...(addressLine && { code: addressLine }),
   }
@@ -187,7 +187,7 @@ function proxy(source: JudgedSource, { recent, filteredClasses }: SourceCounts):
     const where = INFRASTRUCTURE[name as Classification]
     if (where === undefined || all < EVENTS_MIN || events < PROXY_MIN_SHARE * all) continue
     const text = `${share(events, all)} since yesterday came from addresses of ${where}, and were filtered as noise.`
-    return { kind: 'proxy', text, ...ofProxy(source) }
+    return { kind: 'proxy', text, ...proxyRemedy(source) }
   }
   return undefined
 }
@@ -197,12 +197,12 @@ function oneAddress(source: JudgedSource, { recent, onlyIp }: SourceCounts): Fin
   return {
     kind: 'one_address',
     text: `All ${count(recent.stored)} events stored since yesterday have one address, ${onlyIp}.`,
-    ...ofProxy(source),
+    ...proxyRemedy(source),
   }
 }
 
-/** Which machine in between it most likely is, and what to do about it. */
-function ofProxy({ group, address, addressLine }: JudgedSource): Pick<Finding, 'mend' | 'code'> {
+/** The most likely machine in between, and the remedy. */
+function proxyRemedy({ group, address, addressLine }: JudgedSource): Pick<Finding, 'mend' | 'code'> {
   if (group === 'website' || address === 'connection') {
     return { mend: 'That is most likely your proxy or load balancer: name its network in TRUSTED_PROXIES.' }
   }
@@ -216,7 +216,7 @@ function ofProxy({ group, address, addressLine }: JudgedSource): Pick<Finding, '
 }
 
 function clock({ group }: JudgedSource, { recent, delayMs = 0 }: SourceCounts): Finding | undefined {
-  // Logs and files arrive whenever they are sent.
+  // Logs and files arrive at any time.
   const sendsAtOnce = group === 'website' || group === 'libraries'
   if (!sendsAtOnce || recent.stored < EVENTS_MIN || Math.abs(delayMs) < CLOCK_MAX_MS) return undefined
   const way = delayMs > 0 ? 'before' : 'after'

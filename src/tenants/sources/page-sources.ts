@@ -2,7 +2,7 @@ import { PAGE_KIND } from '../key.ts'
 import type { StoredSource } from '../stores.ts'
 
 /**
- * Ids of the sources for pages from before there were browser keys. Rows of events from then do not say that their key stands in public
+ * Ids of the sources for pages from before there were browser keys. Rows of their events do not say that the key is in public
  * pages (column `browser_key`).
  */
 export function unmarkedPageSources(sources: readonly StoredSource[]): string[] {

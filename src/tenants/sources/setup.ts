@@ -6,7 +6,7 @@ import { InputError } from '../../run/errors.ts'
 import type { StoredSource } from '../stores.ts'
 
 /**
- * What people paste for a source.
+ * The blocks that people paste for a source.
  * @param key the server key; undefined: it was shown when the source was made, and is not known any more
  */
 export function setupOf(
@@ -30,7 +30,7 @@ export function setupOf(
   }
 }
 
-/** Which key is not shown, and what to do about it; undefined: all are. */
+/** The key that is not shown, and what to do about it; undefined: all are shown. */
 function noteOf(
   { keys = 'server' }: SourceTool,
   { pull, browser_key: browserKey }: StoredSource['source'],
@@ -76,7 +76,7 @@ export function assertAddressCounts(tool: SourceTool | undefined, kind: string):
 const LOCAL_NAME = /^localhost$|\.(?:localhost|local|internal|lan|home|intranet|test)$/
 let reserved: ReservedRanges | undefined
 
-/** What is wrong with an address for senders that are elsewhere, and what to do; undefined: nothing. */
+/** The problem of an address for senders elsewhere, and the remedy; undefined: none. */
 export function baseWarning(base: string): string | undefined {
   const name = new URL(base).hostname.replace(/^\[|\]$/g, '')
   const address = parseAddress(name)

@@ -15,7 +15,7 @@ export interface StoredEvent {
   readonly day: string
 }
 
-/** Of twenty, one comes from a cloud, and one has no address. A fifth has an account named by the sender. */
+/** Two of twenty are special: one comes from a cloud, one has no address. A fifth has an account named by the sender. */
 export function eventOf(n: number): ChaosEvent {
   const day = `2026-11-${String(1 + (n % 9)).padStart(2, '0')}`
   const account_id = n % 5 === 0 ? `account-${n % 45}` : undefined

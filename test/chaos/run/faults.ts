@@ -110,11 +110,11 @@ export function faultsOfProxied(service: Proxied, redis: Redis): Fault[] {
       },
     },
     ...filled(disk, 'disk of Redis full', 2),
-    { kind: 'Redis away', weight: 1, inflict: (random, last) => awayForAWhile(service.redis, random, 100, last) },
+    { kind: 'Redis down', weight: 1, inflict: (random, last) => downForAWhile(service.redis, random, 100, last) },
     {
-      kind: 'ClickHouse away',
+      kind: 'ClickHouse down',
       weight: 1,
-      inflict: (random, last) => awayForAWhile(service.clickhouse, random, 100, last),
+      inflict: (random, last) => downForAWhile(service.clickhouse, random, 100, last),
     },
     // Longer than the other set waits before it takes over.
     stopped(instance, 'ipid process,sink', 4),
@@ -134,7 +134,7 @@ export function faultsOfClustered({ instance, nodes }: Clustered): Fault[] {
     {
       kind: 'master of the cluster killed',
       weight: 4,
-      inflict: async (random, last) => awayForAWhile(await master(random), random, 50, last),
+      inflict: async (random, last) => downForAWhile(await master(random), random, 50, last),
     },
     {
       kind: 'master of the cluster stopped',
@@ -275,7 +275,7 @@ async function stopForAWhile(instance: TestInstance, victim: Victim, random: Ran
   return performance.now()
 }
 
-async function awayForAWhile(
+async function downForAWhile(
   store: { kill(): Promise<void>; restart(): Promise<void> },
   random: Random,
   leastMs: number,

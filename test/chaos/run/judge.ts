@@ -10,14 +10,14 @@ import type { Ledger } from './ledger.ts'
 
 const SETTLED_WITHIN_MS = 180_000
 
-/** Addresses of what is judged. The stores are asked without any proxy. */
+/** Addresses of the stores to judge. They are asked without any proxy. */
 interface Judged {
   readonly url: string
   readonly redisUrl: string
   readonly clickhouseUrl: string
 }
 
-/** Waits until everything is stored, and compares jobs, tables and what is left in Redis with what was sent. */
+/** Waits until everything is stored, and compares jobs, tables and the rest in Redis with the sent events. */
 export async function judgeStored(
   { url, redisUrl, clickhouseUrl }: Judged,
   ledgers: readonly Ledger[],

@@ -26,7 +26,7 @@ export type ReceivedKind = 'all' | 'filtered' | 'invalid_ip'
 export class Ledger {
   readonly tenantId: string
   readonly apiKey: string
-  /** Of a source of kind `http`. */
+  /** Key of a source of kind `http`. */
   readonly sourceKey: string
   /** Keys of events that are sent until they are answered with success: each is stored once. */
   readonly sure: string[] = []

@@ -41,7 +41,7 @@ export class Load {
     this.#stopped = true
   }
 
-  /** Stops, and gives up what is not answered: nothing answers any more. */
+  /** Stops, and gives up unanswered requests: nothing answers any more. */
   abandon(): void {
     this.#stopped = true
     this.#abandoned = true

@@ -95,7 +95,7 @@ function print({ seed, faults, stored, lost, doubled, wrong, examples }: ChaosRe
   for (const example of examples) out.write(`  ${example}\n`)
 }
 
-/** What an operator saw of each fault. */
+/** The operator's view of each fault. */
 function printSeen(faults: readonly InflictedFault[]): void {
   const rows = faults.flatMap(({ phase, kind, seen }) => {
     if (seen === undefined) return []

@@ -48,7 +48,7 @@ export interface SecondSet {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>
 }
 
-/** With three servers of Redis, three Sentinels, and an answer only for what a replica has. */
+/** With three servers of Redis, three Sentinels, and answers only for replicated writes. */
 export interface Watched extends Surroundings {
   readonly set: SentinelSet
 }

@@ -6,7 +6,7 @@ import type { TestInstance } from '../../support/instance.ts'
 import { findPrometheus, type Prometheus, startPrometheus } from '../../support/prometheus.ts'
 import type { CleanUp } from './clean-up.ts'
 
-/** What an operator saw of a fault. */
+/** The operator's view of a fault. */
 export interface Seen {
   /** The worst verdict of `ipid status` while it lasted, with its facts. */
   readonly during: Pick<Verdict, 'level'> & { readonly facts: readonly string[] }

@@ -72,7 +72,7 @@ test('a request with an unknown expectation is answered like any other', async (
   await connection.until(/^HTTP\/1\.1 200 [\s\S]*x-request-id/)
 })
 
-test('every header counts, however many there are', async (t) => {
+test('every header counts, even among many', async (t) => {
   const { port } = await startHttp(t, { engine })
   const many = 'a:b\r\n'.repeat(1_500)
   for (const [headers, status] of [

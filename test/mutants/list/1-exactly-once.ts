@@ -808,7 +808,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     noticedBy: [
       [
         'test/extended/alert-start.test.ts',
-        'what happens between the creation of an alert and its first evaluation is reported',
+        'events between the creation of an alert and its first evaluation are reported',
       ],
     ],
   },

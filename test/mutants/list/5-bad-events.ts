@@ -37,7 +37,7 @@ export const BAD_EVENTS: readonly Mutant[] = [
     noticedBy: [['test/unit/runner/step-worker.test.ts', 'an entry that ended processes before is split']],
   },
   {
-    name: 'away-is-not-bad',
+    name: 'down-is-not-bad',
     promise: 'no event is lost while a store is down, however often the entry comes back',
     file: 'src/pipeline/runner/step-worker.ts',
     from: 'if (hadToWait || deliveries <= deliveriesMax)',

@@ -12,7 +12,7 @@ const BY_INVARIANT = [EXACTLY_ONCE, TRIMMING, BOUNDED_MEMORY, TENANTS_APART, BAD
 /** A mutant with the number of the invariant that it breaks, from 1. */
 export type NumberedMutant = Mutant & { readonly invariant: number }
 
-/** What `npm run mutants` breaks. */
+/** The mutants of `npm run mutants`. */
 export const MUTANTS: readonly NumberedMutant[] = BY_INVARIANT.flatMap((mutants, index) =>
   mutants.map((mutant) => ({ ...mutant, invariant: index + 1 })),
 )

@@ -93,7 +93,7 @@ test('companies are compared by registrable domain, or else by name', () => {
 })
 
 test('the reported precision of the demo has the true one in its interval', async () => {
-  // Of every visitor of the demo, not only of those who give an address.
+  // Counts every visitor of the demo, not only those who give an address.
   const cases = new Map<string, { right: number; events: number }>()
   for (const event of visits) {
     const visitor = organisationAt(event.ip)
@@ -259,7 +259,7 @@ test('names that mean one domain agree', async () => {
   assert.equal(report.agree.addresses, report.addresses)
 })
 
-/** Who was met at the addresses of the demo. */
+/** The people met at the addresses of the demo. */
 async function* meetings(): AsyncGenerator<Meeting> {
   const met = new Map<string, { people: Set<string>; days: Set<string>; events: number }>()
   for (const event of visits) {

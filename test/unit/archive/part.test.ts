@@ -100,7 +100,7 @@ test('a part of live events names their requests, in the order of its lines', as
   )
 })
 
-test('lines of a job that are no event are in the index only, even when there are no others', async () => {
+test('lines of a job without an event are in the index only, even when there are no others', async () => {
   const rejected = countedRow('acme', '2026-11-21T23:30:00.000Z', { status: 'rejected', reason: 'not JSON', events: 3 })
   const hour = '2026-11-21T23'
   const [part, only] = await makeParts([

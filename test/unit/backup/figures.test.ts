@@ -62,7 +62,7 @@ test('a check names every figure that differs', () => {
   const damaged = { ...FIGURES, keys: 1, events: { ...FIGURES.events, ids: 1 } }
   assert.throws(() => assertEqual(compareFigures(manifest, damaged, 0)), {
     name: BackupRefusedError.name,
-    message: 'the backup does not give back what was stored: distinct event ids: 1, not 2; keys: 1, not 3',
+    message: 'the restored data differ from the backup: distinct event ids: 1, not 2; keys: 1, not 3',
   })
   assert.throws(() => compareFigures({ ...manifest, figures: undefined }, FIGURES, 0), /noted no figures/)
 })

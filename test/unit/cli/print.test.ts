@@ -32,7 +32,7 @@ test('JSON has no terminal control characters, and is the same value', () => {
   assert.deepEqual(JSON.parse(text()), { [EVIL]: 'c1 \u009b31m, delete \u007f, turned \u202e' })
 })
 
-test('wide and combining characters take as many columns as on a terminal', () => {
+test('wide and combining characters have their width on a terminal', () => {
   const { out, text } = sink()
   printTable(
     out,

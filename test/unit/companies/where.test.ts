@@ -36,7 +36,7 @@ test('parameters of a query are terms whose commas are part of values', () => {
   })
 })
 
-test('a wrong term is named, with what would be right', () => {
+test('a wrong term is named, with a valid one', () => {
   const refused: readonly (readonly [string, RegExp])[] = [
     ['country=DE,colour=red', /^"colour=red": there is no filter "colour"\. Keys: search, industry/],
     ['constructor=1', /^"constructor=1": there is no filter/],

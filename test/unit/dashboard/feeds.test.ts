@@ -84,7 +84,7 @@ const sources: StatusSources = {
   batchJobs: async () => NO_JOBS,
   bulkJobs: async () => NO_JOBS,
   redis: async () => {
-    throw new Error('away')
+    throw new Error('down')
   },
   dedup: async () => ({ entries: 7, bytes: 700 }),
   reports: async () => [],

@@ -28,7 +28,7 @@ function heldTables() {
   const asked: Held[] = []
   const query = ({ query: text, query_params: { tenant, search }, abort_signal: end }: Asked) =>
     new Promise((resolve, reject) => {
-      // What every question asks first is answered at once.
+      // Answers the first query of every question at once.
       if (/AS hidden\b/.test(text)) return resolve({ json: async () => ({ data: [], rows_before_limit_at_least: 0 }) })
       end.addEventListener('abort', () => reject(end.reason))
       asked.push({
@@ -144,7 +144,7 @@ test('a query ends when the last of its callers has left, waiting or under way',
   await assert.rejects(running[0]!, gone)
   await settled()
   assert.equal(asked.at(-1)!.search, 'waits', 'its slot is free')
-  // Another caller asks what the first one left, and needs a query of its own.
+  // Another caller asks the question that the first one left, and needs a query of its own.
   const again = page('0')
   for (const held of asked) await held.answer(['a'])
   assert.equal((await again).total, 1)
@@ -152,23 +152,23 @@ test('a query ends when the last of its callers has left, waiting or under way',
   await Promise.all([...running.slice(1), ...waiting.slice(0, 2)])
 })
 
-test('a failure gives its reason to all who asked the same, and does not affect the next query', async () => {
+test('a failure gives its reason to all callers of the same question, and does not affect the next query', async () => {
   const { asked, list } = heldTables()
   const ask = () => list.page('acme', { sort: 'visits' })
-  const told = (message: RegExp, seconds: number) => (error: unknown) =>
+  const rejection = (message: RegExp, seconds: number) => (error: unknown) =>
     error instanceof UnavailableError && message.test(error.message) && error.retryAfterSeconds === seconds
   const slow = new ClickHouseError({ message: 'Timeout exceeded', code: '159', type: 'TIMEOUT_EXCEEDED' })
   const first = ask()
   await settled()
-  const both = [first, ask()].map((page) => assert.rejects(page, told(/another column than visits/, 20)))
+  const both = [first, ask()].map((page) => assert.rejects(page, rejection(/another column than visits/, 20)))
   await asked[0]!.fail(slow)
   await Promise.all(both)
   await assert.rejects(first, TooMuchError)
   assert.equal(asked.length, 1)
-  const away = assert.rejects(ask(), told(/ClickHouse does not answer/, 1))
+  const unanswered = assert.rejects(ask(), rejection(/ClickHouse does not answer/, 1))
   await settled()
   await asked[1]!.fail(new Error('connect ECONNREFUSED'))
-  await away
+  await unanswered
   const last = ask()
   await settled()
   await asked[2]!.answer(['a'])

@@ -27,7 +27,7 @@ function enrich({ text }: Address): Enrichment {
 const visitorsOf = (seed: number) => findVisitors(new Random(seed), enrich, { organisations: 20, noise: 5 })
 const visitsOf = (seed: number, nowMs = NOW_MS) => [...demoVisits({ ...visitorsOf(seed), seed, days: 30, nowMs })]
 
-test('visitors are found by what the data say, and each address belongs to its organisation', () => {
+test('visitors are found in the data, and each address belongs to its organisation', () => {
   const { organisations, noise } = visitorsOf(1)
   assert.deepEqual([organisations.length, noise.length], [20, 5])
   assert.equal(new Set(organisations.map(({ companyId }) => companyId)).size, 20)

@@ -35,7 +35,7 @@ test('clocks: two seconds apart are a risk, twenty a problem', () => {
   assert.match(clockFinding('Redis', -60_000).seen, /^the clock of Redis is 1 min behind this machine's$/)
 })
 
-test('secrets of the environment and of addresses are taken out of what a library says', () => {
+test('secrets of the environment and of addresses are removed from the text of a library', () => {
   const env = {
     AWS_SECRET_ACCESS_KEY: 'aws/secret+1',
     SECRETS_KEY: 'ab'.repeat(32),

@@ -77,7 +77,7 @@ for (const [name, classification] of [
       for (const others of subsets(clouds)) {
         const providers = [...known, ...others].sort(byTrust)
         const answer = new Snapshot(providers, LIMITS, () => {}).resolve(address('81.2.69.7'))
-        // When no source knows the AS, a name such as Quux has no class.
+        // When no source knows the AS, a name like Quux has no class.
         const said = [
           answer.noise,
           answer.classification ?? 'business',

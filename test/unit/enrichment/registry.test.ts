@@ -264,7 +264,7 @@ test('nested ranges become the pieces that a scan of all ranges finds', () => {
         }
         const inside = all.filter(({ range: [first, last] }) => first <= address && address <= last)
         const sizes = inside.map(({ range: [first, last] }) => last - first)
-        // Of two equal ranges, the one that was added later.
+        // The later one of equal ranges wins.
         const wanted = inside.filter((_, i) => sizes[i] === Math.min(...sizes)).at(-1)?.i ?? -1
         assert.equal(found, wanted, `address ${address} of ${JSON.stringify(added)}`)
       }
@@ -272,7 +272,7 @@ test('nested ranges become the pieces that a scan of all ranges finds', () => {
   }
 })
 
-test('the pool of texts numbers equal texts alike, across its growth', () => {
+test('the pool of texts gives equal texts one number, across its growth', () => {
   const pool = new TextPool()
   const numbers = Array.from({ length: 200_000 }, (_, i) => pool.add(`Müller ${i % 150_000} 株式会社`))
   assert.equal(pool.size, 150_000)

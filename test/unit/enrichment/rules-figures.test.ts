@@ -27,7 +27,7 @@ type Decide = (row: Labelled) => Classification | undefined
 
 interface ClassFigures {
   readonly count: number
-  /** Of those classified as the class. */
+  /** Share of the organisations classified as the class that belong to it. */
   readonly precision: number
   readonly recall: number
   /** Share that is filtered as noise, of any class. */
@@ -47,7 +47,7 @@ const networks = readLabelled('labelled-networks.csv')
 
 /**
  * Networks of a routing table and of visitors' addresses, and networks that made accounts before the model overruled words;
- * labelled by hand, by somebody who did not know the rules. The names of private persons are left out.
+ * labelled by hand, by a person who did not know the rules. The names of private persons are left out.
  */
 const visitors = readLabelled('labelled-visitors.csv')
 
@@ -71,8 +71,8 @@ for (const heldOut of [false, true]) {
     for (const [name, { precision, recall, filtered }] of figures) {
       assert.ok(precision >= (heldOut ? 0.8 : 0.95), `precision of ${name}`)
       // Without evidence a business has no class, and is kept all the same.
-      const told = name === 'business' ? 1 - filtered : recall
-      assert.ok(told >= (heldOut ? 0.75 : 0.95), `recall of ${name}`)
+      const measured = name === 'business' ? 1 - filtered : recall
+      assert.ok(measured >= (heldOut ? 0.75 : 0.95), `recall of ${name}`)
     }
   })
 

@@ -80,7 +80,7 @@ test('an address, a number, a remark or a second person next to a name is no par
     'Johnson & Johnson',
     'Arnold & Porter Kaye Scholer',
     'The Smith Family',
-    // People and companies are written alike.
+    // People and companies are written in the same way.
     'J. Smith',
     'J.B. Hunt',
     'Ferrari S.P.A.',
@@ -164,7 +164,7 @@ test('the table holds names of many languages, each once', () => {
   for (const name of ambiguous) assert.ok(!given.has(name), name)
 })
 
-test('a private person has no class, unless stronger evidence tells what the network is for', () => {
+test('a private person has no class, unless stronger evidence gives the purpose of the network', () => {
   const asName = 'Jan Kowalski'
   check([
     [{ asn: 64_500, asName, asAddresses: 256 }, undefined, 'person'],

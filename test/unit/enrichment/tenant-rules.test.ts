@@ -314,7 +314,7 @@ test('a trial shows the effect of rules on stored events, and the unknown rest',
   )
   assert.deepEqual(report, {
     ...{ stored: 15, newly_filtered: { 'own 9.9.9.0/24': 5 }, newly_held: {} },
-    // What the rules would hide too stays hidden.
+    // Events that the rules would hide too stay hidden.
     ...{ shown: 11, filtered: 111, newly_kept: { 'keep isp': 100 }, unknown: 11, without_address: 7 },
     companies: [{ company_id: 'example.com', name: 'example.com', events: 5, visits: 2 }],
   })

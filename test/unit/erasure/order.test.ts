@@ -4,7 +4,7 @@ import { type ErasureOptions, eraseEvents } from '../../../src/operations/erasur
 import { selectorOf } from '../../../src/operations/erasure/selector.ts'
 
 /** Stores that only note their calls. */
-function told(log: string[]): ErasureOptions {
+function loggedOptions(log: string[]): ErasureOptions {
   const note = <T>(name: string, value: T) => {
     return async () => {
       log.push(name)
@@ -48,7 +48,7 @@ function told(log: string[]): ErasureOptions {
 
 test('rows go last, since other removals need them; files of Redis go after all its changes', async () => {
   const log: string[] = []
-  await eraseEvents('acme', selectorOf({ account: 'a' }), told(log))
+  await eraseEvents('acme', selectorOf({ account: 'a' }), loggedOptions(log))
   assert.deepEqual(log, [
     ...['records.begin', 'records.untilSettled', 'tables.begin'],
     ...['records.removeLetters', 'records.removeQuotes', 'records.removeBulkJobs'],
@@ -59,8 +59,8 @@ test('rows go last, since other removals need them; files of Redis go after all 
 
 test('a failed erasure drops its notes, and lets others begin', async () => {
   const log: string[] = []
-  const options = told(log)
-  const records = { ...options.records, removeLetters: () => Promise.reject(new Error('away')) }
-  await assert.rejects(eraseEvents('acme', selectorOf({ account: 'a' }), { ...options, records }), /away/)
+  const options = loggedOptions(log)
+  const records = { ...options.records, removeLetters: () => Promise.reject(new Error('down')) }
+  await assert.rejects(eraseEvents('acme', selectorOf({ account: 'a' }), { ...options, records }), /down/)
   assert.deepEqual(log.slice(-2), ['tables.end', 'records.end'])
 })

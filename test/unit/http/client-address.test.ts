@@ -17,7 +17,7 @@ function addressOf(peer: string, headers: Readonly<Record<string, string>>): str
   return clientAddress(peer, readHead(linesOf(headers)), TRUSTED)
 }
 
-test('only a trusted proxy can say whose request it passes on', () => {
+test('only a trusted proxy can name the client of a request', () => {
   assert.equal(addressOf('127.0.0.1', { 'x-forwarded-for': '17.0.0.1' }), '17.0.0.1')
   assert.equal(addressOf('127.0.0.1', { forwarded: 'for="[2001:db8::1]:443";proto=https' }), '2001:db8::1')
   assert.equal(addressOf('127.0.0.1', { 'cf-connecting-ip': '17.0.0.1' }), '17.0.0.1')

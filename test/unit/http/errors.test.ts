@@ -14,7 +14,7 @@ test('a 429 names its limit for metrics, and no other status does', async () => 
   const quota = await takeQuota({ take: async () => used }, acme, 1).catch((error: unknown) => error)
   const failures = [
     ...[new BackpressureError('full'), new BackpressureError('jobs', 10, 'jobs'), tooMany('slow down', 1, 'rate')],
-    ...[quota, new UnavailableError('away'), new HttpError(404, 'nothing'), new Error('bug')],
+    ...[quota, new UnavailableError('down'), new HttpError(404, 'nothing'), new Error('bug')],
   ]
   assert.deepEqual(
     failures.map((error) => [errorResponse(error).response.status, errorResponse(error).limit]),
@@ -26,8 +26,8 @@ test('a 429 names its limit for metrics, and no other status does', async () => 
 })
 
 test('the documented minimum speed of a body is the enforced one', () => {
-  const told = tooSlow(DEFAULT_HTTP_LIMITS).message
-  assert.equal(ERROR_MEANINGS[408], `The${told.slice(3)} while there was room for it`)
+  const message = tooSlow(DEFAULT_HTTP_LIMITS).message
+  assert.equal(ERROR_MEANINGS[408], `The${message.slice(3)} while there was room for it`)
   const { bodyStallBytes, bodyStallMs } = DEFAULT_HTTP_LIMITS
   const rule = `less than ${bodyStallBytes / 1_024} KiB of the body arrived in ${bodyStallMs / 1_000} seconds`
   const page = readFileSync(new URL('../../../schemas/README.md', import.meta.url), 'utf8')

@@ -128,7 +128,7 @@ test("the row holds the caller's values, and line feeds and tabs stay inside the
   assert.equal(answer.results[0]!.event_id, event.event_id)
 })
 
-test('a row ends with the domain of a work address, and only such a row has one', () => {
+test('a row ends with the domain of a work address, and no other row has one', () => {
   const user_properties = { email: 'jane@Mail.Example.com' }
   const events = [{ ip: '8.8.8.8', user_properties }, { ip: '8.8.8.8' }]
   const [known, other] = accept(JSON.stringify({ events })).envelopes.map(({ row }) => row.split('\t'))

@@ -89,7 +89,7 @@ function batch(context: EventContext & { readonly job: string }, judging: Enrich
   return { stored: storedOf(completed), payloads: payloads.get(0)! }
 }
 
-/** Puts back what the archive has of a context's events. */
+/** Puts a context's events back from the archive. */
 function putBack(payloads: Block, { tenantId, mask, job, requestId = '' }: EventContext, judging: Enricher): Stored {
   const { rows } = payloads
   const events = []

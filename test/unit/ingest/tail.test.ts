@@ -20,7 +20,7 @@ const receipt: EventContext = { tenantId: 'acme', receivedAtMs: Date.UTC(2026, 1
 /** A tail on a wire of the test. */
 async function startTail(t: TestContext) {
   t.mock.timers.enable({ apis: ['setInterval', 'Date'] })
-  const told: [string, LiveReport][] = []
+  const reports: [string, LiveReport][] = []
   let want = (_: string) => {}
   const tail = new EventTail({
     clock: { now: () => Date.now() },
@@ -28,7 +28,7 @@ async function startTail(t: TestContext) {
       watch: (onWanted) => {
         want = onWanted
       },
-      tell: (tenantId, report) => told.push([tenantId, report]),
+      tell: (tenantId, report) => reports.push([tenantId, report]),
       close: () => {},
     },
   })
@@ -42,24 +42,24 @@ async function startTail(t: TestContext) {
     looking?.accepted(read, of)
     return looking !== undefined
   }
-  return { told, want: (tenantId: string) => want(tenantId), request, pass: (ms: number) => t.mock.timers.tick(ms) }
+  return { reports, want: (tenantId: string) => want(tenantId), request, pass: (ms: number) => t.mock.timers.tick(ms) }
 }
 
 test('nothing is sent without a viewer, and nothing of another tenant', async (t) => {
-  const { told, want, request, pass } = await startTail(t)
+  const { reports, want, request, pass } = await startTail(t)
   assert.equal(request([{ ip: '8.8.8.8' }]), false)
   want('other')
   assert.equal(request([{ ip: '8.8.8.8' }]), false)
   pass(1_000)
-  assert.deepEqual(told, [])
+  assert.deepEqual(reports, [])
 })
 
 test('a watched event is sent with its status, its company and the reason', async (t) => {
-  const { told, want, request, pass } = await startTail(t)
+  const { reports, want, request, pass } = await startTail(t)
   want('acme')
   request([{ ip: '8.8.8.8', event_type: 'page_view' }, { ip: '203.0.113.7' }, { ip: 'x'.repeat(200) }])
   pass(500)
-  const [[tenant, { totals, events }]] = told as [[string, LiveReport]]
+  const [[tenant, { totals, events }]] = reports as [[string, LiveReport]]
   assert.deepEqual([tenant, totals], ['acme', { ok: 1, filtered: 1, invalid_ip: 1 }])
   const common = { received_at: '2026-11-22T00:00:00.000Z', classification: 'business', quality: 70 }
   const who = { company: 'Example', domain: 'example.com', country_code: 'DE' }
@@ -72,12 +72,12 @@ test('a watched event is sent with its status, its company and the reason', asyn
 })
 
 test('of many events a few are shown, all are counted, and rare ones appear', async (t) => {
-  const { told, want, request, pass } = await startTail(t)
+  const { reports, want, request, pass } = await startTail(t)
   want('acme')
   for (let i = 0; i < 20; i++) request(Array(100).fill({ ip: '8.8.8.8' }))
   request([{ ip: 'none' }])
   pass(500)
-  const { totals, events } = told[0]![1]
+  const { totals, events } = reports[0]![1]
   assert.deepEqual(totals, { ok: 2_000, filtered: 0, invalid_ip: 1 })
   assert.deepEqual(
     events.map(({ status }) => status),
@@ -86,25 +86,25 @@ test('of many events a few are shown, all are counted, and rare ones appear', as
 })
 
 test('addresses that a tenant does not keep are not shown', async (t) => {
-  const { told, want, request, pass } = await startTail(t)
+  const { reports, want, request, pass } = await startTail(t)
   want('acme')
   const mask = { keep: 'dropped', key: createSecretKey(Buffer.alloc(32)) } as const
   request([{ ip: '8.8.8.8' }, { ip: '8.8.8.8 ' }], { ...receipt, mask })
   pass(500)
   assert.deepEqual(
-    told[0]![1].events.map(({ ip }) => ip),
+    reports[0]![1].events.map(({ ip }) => ip),
     [null, null],
   )
 })
 
 test('a viewer that does not renew its request gets nothing more', async (t) => {
-  const { told, want, request, pass } = await startTail(t)
+  const { reports, want, request, pass } = await startTail(t)
   want('acme')
   pass(5_000)
   want('acme')
   pass(5_000)
   assert.equal(request([{ ip: '8.8.8.8' }]), true)
   pass(2_000)
-  assert.equal(told.length, 1)
+  assert.equal(reports.length, 1)
   assert.equal(request([{ ip: '8.8.8.8' }]), false)
 })

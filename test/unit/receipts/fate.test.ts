@@ -57,7 +57,7 @@ test('an event answered filtered or invalid stays that, whatever happened to oth
   const archived = [live('filtered', AT[0], 'a'), live('invalid_ip', AT[1], 'b')]
   assert.deepEqual(shown({ archived }), ['filtered', 'invalid_ip b -', 'filtered a -'])
   assert.deepEqual(shown({ archived, stored: [live('stored', AT[2], 'c')] })?.slice(0, 2), ['stored', 'stored c -'])
-  // Of the same millisecond and the same request, but another line of it.
+  // The same millisecond and request, but another line of it.
   assert.deepEqual(shown({ archived: [live('filtered', AT[0], 'a')], stored: [live('stored', AT[0], 'a')] })?.length, 3)
 })
 

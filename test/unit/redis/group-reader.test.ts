@@ -138,13 +138,13 @@ test('abandoned entries of both lanes are taken over at one check, and reported 
     return [Buffer.from('0-0'), [[Buffer.from(stream.endsWith(':live') ? '1-1' : '2-1'), FIELDS]], []]
   }
   const reader = readerOf({ live: 0, batch: 0 }, [], 1_000, { claims: { callBuffer: left } as unknown as Caller })
-  const told = [await reader.next(), await reader.next()]
+  const reads = [await reader.next(), await reader.next()]
   assert.deepEqual(
-    told.map(({ entries }) => entries.map(({ id, lane, deliveries }) => [id, lane, deliveries])),
+    reads.map(({ entries }) => entries.map(({ id, lane, deliveries }) => [id, lane, deliveries])),
     [[['1-1', 'live', 3]], [['2-1', 'batch', 3]]],
   )
   assert.deepEqual(
-    told.flatMap(({ broken }) => broken),
+    reads.flatMap(({ broken }) => broken),
     [],
   )
   assert.equal(looks, 2)
@@ -172,12 +172,12 @@ test('entries that Redis reports deleted are repeated until buried, whatever fai
   const claims = {
     async callBuffer(_: string, stream: string) {
       if (++looks > 2) return [Buffer.from('0-0'), [], []]
-      if (stream.endsWith(':live')) throw new Error('Redis is away')
+      if (stream.endsWith(':live')) throw new Error('Redis is down')
       return [Buffer.from('0-0'), [], [Buffer.from('7-1'), Buffer.from('7-2')]]
     },
   } as unknown as Caller
   const reader = readerOf({ live: 0, batch: 0 }, [], 1_000, { claims })
-  await assert.rejects(reader.next(), /Redis is away/)
+  await assert.rejects(reader.next(), /Redis is down/)
   reader.recover()
   const gone = ['7-1', '7-2'].map((id) => ({
     lane: 'batch' as const,

@@ -67,7 +67,7 @@ test('an event is judged by its stored user agent, as a new event is', () => {
     ['', ''],
   ])
     stored(agents)
-  // Today's data and its user agent decide, not what it was stored as.
+  // Today's data and its user agent decide, not the stored values.
   stored(['', ''], 'bot')
   assert.deepEqual(claims, ['ahrefsbot', 'ahrefsbot', 'ahrefsbot', undefined, undefined, undefined])
 })

@@ -241,7 +241,7 @@ test('a found event takes back its own count, and not that of a bot that stays f
   const verdicts: Readonly<Record<string, { isKept: boolean; reason: string; classification: string }>> = {
     g: { isKept: false, reason: 'bot:googlebot:verified', classification: 'bot' },
     a: { isKept: true, reason: '', classification: 'bot' },
-    // New data: nothing says what it was.
+    // New data: nothing tells its former class.
     n: { isKept: true, reason: '', classification: 'business' },
   }
   const verdictOf = ({ eventId }: ArchivedEvent) => verdicts[eventId]

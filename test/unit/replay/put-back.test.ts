@@ -62,7 +62,7 @@ test('after a change of the number of partitions, the later of two repeats meets
   assert.deepEqual(released, [])
 })
 
-test('an event whose repeats now meet elsewhere is not put back while it may be sent again', () => {
+test('an event whose repeats now go to another partition is not put back while it may be sent again', () => {
   const home = partitionOf(identityOf('t', 'a'), 7)
   const demand =
     (partition: number, event: LostEvent, partitionsSinceMs = NOW) =>

@@ -36,7 +36,7 @@ class Site {
   readonly feeds: number[] = []
   readonly positions: string[] = []
   letters: (readonly string[])[] = []
-  /** Of parts; by default each has its own. */
+  /** Runs of the parts; by default each has its own. */
   runs: readonly string[] = []
 
   constructor(units: readonly ArchivedLines[], failing: readonly string[] = []) {
@@ -111,7 +111,7 @@ class Site {
   #mayFail(call: string): void {
     const number = (this.#calls.get(call) ?? 0) + 1
     this.#calls.set(call, number)
-    if (this.#failing.has(`${call} ${number}`)) throw new UnavailableError('away')
+    if (this.#failing.has(`${call} ${number}`)) throw new UnavailableError('down')
   }
 }
 

@@ -33,7 +33,7 @@ function leasedService(t: TestContext) {
     const { err, delay_ms } = facts as (typeof logged)[number]
     logged.push({ err, delay_ms, isPassing: isPassing(facts) })
   }
-  /** What a step of the service does beside its record. */
+  /** The service's work besides its record. */
   const steps: Partial<Record<'settle' | 'takeOver' | 'round', () => Promise<void>>> = {}
   class Recorded extends LeasedService {
     constructor() {
@@ -61,7 +61,7 @@ function leasedService(t: TestContext) {
   return { ...{ time, calls, lease, logged, state, steps }, service: new Recorded() }
 }
 
-/** A step that goes on until it is ended. */
+/** A step that runs until it is ended. */
 function held() {
   let end = (_error?: Error) => {}
   const ended = new Promise<void>((resolve, reject) => {
@@ -108,7 +108,7 @@ test('a failed take-over or round is tried again from the wait for the lease on'
   const { service, calls, steps, time } = leasedService(t)
   const failing = (next: () => void) => async () => {
     next()
-    throw new Error('away')
+    throw new Error('down')
   }
   steps.takeOver = failing(() => delete steps.takeOver)
   steps.round = failing(() => delete steps.round)

@@ -72,9 +72,9 @@ test('retry uses its time: the last try comes shortly before the deadline, none 
   const triedAtMs: number[] = []
   const work = async () => {
     triedAtMs.push(performance.now())
-    throw new Error('away')
+    throw new Error('down')
   }
-  const ended = assert.rejects(retry(work, { delay: DELAY, deadlineMs: 600 }), { message: 'away' })
+  const ended = assert.rejects(retry(work, { delay: DELAY, deadlineMs: 600 }), { message: 'down' })
   await settled()
   for (let ms = 0; ms < 1_000; ms += 50) await time.pass(50)
   await ended

@@ -54,7 +54,7 @@ test('a round that asks for no pause is followed by the next one at once', async
 
 test('a wake starts a round at once, in a pause or after a round, but not in a failure delay', async (t) => {
   const time = mockTime(t)
-  const round = failing('away')
+  const round = failing('down')
   let finish = () => {}
   let isHeld = false
   const { loop, log } = loopOf({
@@ -68,7 +68,7 @@ test('a wake starts a round at once, in a pause or after a round, but not in a f
   await settled()
   loop.wake()
   await time.pass(99)
-  assert.deepEqual(log, ['round', 'failed away 100'])
+  assert.deepEqual(log, ['round', 'failed down 100'])
   await time.pass(1)
   assert.equal(log.length, 3)
 
@@ -138,11 +138,11 @@ test('a stop waits for the round, ends the pause at once, and leaves once', asyn
 
 test('a stop ends the delay after a failure at once, and a later failure is not reported', async (t) => {
   mockTime(t)
-  const delayed = loopOf({ enter: failing('away', 'away') })
+  const delayed = loopOf({ enter: failing('down', 'down') })
   await delayed.loop.start()
   await settled()
   await delayed.loop.stop()
-  assert.deepEqual(delayed.log, ['failed away 100'])
+  assert.deepEqual(delayed.log, ['failed down 100'])
 
   const { loop, log } = loopOf({
     round: (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('cut off')))),

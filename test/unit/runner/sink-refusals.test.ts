@@ -113,10 +113,10 @@ test('the note that rows may be stored is written before the first part is sent'
 })
 
 test('a destination that is closed or down never has rows given up', async () => {
-  for (const fault of ['closed', 'away', 'closed later'] as const) {
+  for (const fault of ['closed', 'down', 'closed later'] as const) {
     const world = oddWorld([3])
     let tries = 0
-    if (fault === 'away') world.refuses = () => new Error('memory limit')
+    if (fault === 'down') world.refuses = () => new Error('memory limit')
     else world.isOpen = fault !== 'closed'
     const count = world.refuses
     world.refuses = (lines) => {

@@ -164,7 +164,7 @@ test('killed at any action, or refused for a while, with rows read ahead: stored
   for (let refused = 0; refused < 3; refused++) {
     const world = busyWorld(3)
     let tries = 0
-    world.refuses = () => (tries++ === refused ? new Error('away') : undefined)
+    world.refuses = () => (tries++ === refused ? new Error('down') : undefined)
     await runProcess(world)
     assertStoredOnce(world, 3, `refused at ${refused}: ${world.log.join(', ')}`)
   }
@@ -187,9 +187,9 @@ test('under a backlog a sink empties its hands at times: shares move, lost repli
 test('a share with an unreachable destination is given back, and a lone sink keeps its lease', async () => {
   for (const isShared of [true, false]) {
     const world = new World()
-    Object.assign(world, { isShared, isAway: true })
+    Object.assign(world, { isShared, isDown: true })
     await runProcess(world, undefined, () => {
-      if (world.log.length >= 4) world.isAway = false
+      if (world.log.length >= 4) world.isDown = false
       return false
     })
     const released = world.log.filter((action) => action === 'release').length

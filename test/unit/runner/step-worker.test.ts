@@ -51,13 +51,13 @@ function workerOf(reader: GroupReader, gather: () => Promise<void>) {
 
 test('a long outage of a store loses no event, however often the entry comes back', async () => {
   const { reader, settlements, delivered } = readerOf(1)
-  let away = true
+  let down = true
   const worker = workerOf(reader, async () => {
-    if (away) throw new UnavailableError('away')
+    if (down) throw new UnavailableError('down')
   })
   await worker.start()
   await until(() => delivered() > 6 || settlements.length > 0)
-  away = false
+  down = false
   await until(() => settlements.length > 0)
   await worker.stop()
   assert.equal(settlements[0]!.output?.count, 2)
@@ -70,7 +70,7 @@ test('outcomes of a round are reported once, without entries that another consum
     return { id, lane: 'live', partition: 0, claimId: Buffer.alloc(8), block, deliveries: 1, repeated: false }
   })
   const { reader } = readerOf(1)
-  const told: unknown[] = []
+  const rounds: unknown[] = []
   const worker = new StepWorker({
     group: 'g',
     stages: [
@@ -80,18 +80,18 @@ test('outcomes of a round are reported once, without entries that another consum
     readers: [
       {
         ...reader,
-        next: async () => ({ entries: told.length === 0 ? entries : [], broken: [] }),
+        next: async () => ({ entries: rounds.length === 0 ? entries : [], broken: [] }),
         settle: async ({ id }) => (id === '2-0' ? 'settled before' : 'written'),
       },
     ],
     deliveriesMax: 2,
     log: silent,
-    onSettled: (outcomes, stages) => told.push({ outcomes: Object.fromEntries(outcomes), stages }),
+    onSettled: (outcomes, stages) => rounds.push({ outcomes: Object.fromEntries(outcomes), stages }),
   })
   await worker.start()
   await worker.stop()
   const stages = [{ stage: 'first', in: 4, out: 2, dropped: new Map([['b', 2]]) }]
-  assert.deepEqual(told, [{ outcomes: { b: 2, kept: 2 }, stages }])
+  assert.deepEqual(rounds, [{ outcomes: { b: 2, kept: 2 }, stages }])
 })
 
 test('an entry that ended processes before is split', async () => {
@@ -212,7 +212,7 @@ test('after a failure nothing is read before everything in hand has ended', asyn
   const worker = workerOf(held, async () => {})
   await worker.start()
   await settled()
-  settling.get('1-0')!(new Error('away'))
+  settling.get('1-0')!(new Error('down'))
   await settled()
   // Long after the delay of the next try.
   t.mock.timers.tick(60_000)

@@ -43,7 +43,7 @@ test('SECRETS_KEY replaces the file', (t) => {
   assert.equal(new SecretBox({ dataDir: folder(t), secretsKey: KEY }).open(sealed, OWNER), 'secret')
 })
 
-test('a missing key and another key are named, with their ids and what to do', (t) => {
+test('a missing key and another key are named, with their ids and the remedy', (t) => {
   const sealed = new SecretBox({ dataDir: folder(t), secretsKey: KEY }).seal('secret', OWNER)
   const id = sealed.split(':')[1]!
   const elsewhere = new SecretBox({ dataDir: folder(t) })

@@ -28,7 +28,7 @@ function folder(t: TestContext): string {
   return path
 }
 
-/** Counts what is written to the file. */
+/** Counts the bytes written to the file. */
 function checkpointIn(dir: string, recordsMax?: number) {
   const path = join(dir, 'checkpoint.json')
   const written = { replaced: 0, appended: 0 }
@@ -68,7 +68,7 @@ function sent(checkpoint: Checkpoint, record: LogRecord): void {
   checkpoint.save(record)
 }
 
-test('a log that exists keeps its record, however many there are', async (t) => {
+test('a log that exists keeps its record, even among many', async (t) => {
   const dir = folder(t)
   const { load, written } = checkpointIn(dir, 2)
   const paths = Array.from({ length: 6 }, (_, i) => join(dir, `${i}.log`))
@@ -111,7 +111,7 @@ test('a crash in the middle of an append costs nothing that was saved', async (t
   )
 })
 
-test('logs of two servers that begin alike have records of their own', async (t) => {
+test('logs of two servers with the same beginning have records of their own', async (t) => {
   const dir = folder(t)
   const checkpoint = checkpointIn(dir).load()
   const [one, two] = [join(dir, 'web1.log'), join(dir, 'web2.log')]

@@ -165,7 +165,7 @@ test('entries that are no events stay lines that are rejected, on one line each'
   assert.deepEqual(linesOf('oops\n{"ip":"::1"}'), ['oops', '{"ip":"::1"}'])
 })
 
-test('options that do not fit the kind are refused, and none takes them away', () => {
+test('options that do not fit the kind are refused, and none removes them', () => {
   const tool = http.tool!
   assert.deepEqual(jsonFacts(tool, { map: ['ip=a.b'], preset: 'vercel', verify: 'abc' }), {
     map: { ip: 'a.b' },
@@ -193,7 +193,7 @@ function pasted(base: string, facts?: SourceFacts): string {
     .join('\n')
 }
 
-test('every preset says what to paste, with the address in it', () => {
+test('every preset has a text to paste, with the address in it', () => {
   for (const { name } of PRESETS) {
     const text = pasted('https://ipid.example:8443', { kind: 'http', address: 'auto', preset: name })
     assert.match(

@@ -101,7 +101,7 @@ test('an address may have a port, brackets, or more addresses after it', () => {
   assert.equal(read(['ip=c'], { c: null }).ip, undefined)
 })
 
-test('a time is RFC 3339, or a number whose size says what it counts', () => {
+test('a time is RFC 3339, or a number whose size tells its unit', () => {
   const cases: [string, string][] = [
     ['"2026-11-26T08:00:00Z"', '2026-11-26T08:00:00Z'],
     ['"2026-11-26T08:00:00+0000"', '2026-11-26T08:00:00.000Z'],
@@ -135,7 +135,7 @@ test('ids and properties keep every digit of long numbers', () => {
   assert.match(stringifyExactly(event), /"event_id":"12345678901234567890",.*"n":0.1000000000000000055/)
 })
 
-test('a mapping that cannot work is refused, and the error says what to write', () => {
+test('a mapping that cannot work is refused, and the error shows a valid one', () => {
   const refused = (option: string | string[], message: RegExp) =>
     assert.throws(() => parseMapping([option].flat()), message, String(option))
   refused('address=ClientIP', /no field "address": map one of ip, event_id, timestamp/)

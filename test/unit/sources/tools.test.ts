@@ -92,7 +92,7 @@ test('a call of a path has the type of the path, and may ask for the address of 
   assert.deepEqual([event!.event_type, event!.ip], ['Signed up', REMOTE])
 })
 
-test('PostHog: a batch, one event, an array, and version 1 are read alike', () => {
+test('PostHog: a batch, one event, an array, and version 1 give the same events', () => {
   const event = {
     event: '$pageview',
     uuid: '0190',

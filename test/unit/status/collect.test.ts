@@ -238,7 +238,7 @@ test('facts say when and where', async () => {
 test('rows that a destination refuses are reported, with the reason, as long as it lasts', async () => {
   let nowMs = NOW
   const recent = new RecentWork({ now: () => nowMs })
-  const told = async () => {
+  const headline = async () => {
     const status = await collectStatus(
       sources({ reports: async () => [report({ inserts: recent.inserts() })] }),
       LIMITS,
@@ -247,12 +247,12 @@ test('rows that a destination refuses are reported, with the reason, as long as 
     return status.verdict.text
   }
   recent.refused('clickhouse', 0, 'VIOLATED_CONSTRAINT (469)')
-  assert.equal(await told(), 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469); ipid tries again')
+  assert.equal(await headline(), 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469); ipid tries again')
   recent.refused('clickhouse', 2, 'VIOLATED_CONSTRAINT (469)')
   const given = 'warning: clickhouse refuses rows: VIOLATED_CONSTRAINT (469), 2 rows became dead letters'
-  assert.equal(await told(), given)
+  assert.equal(await headline(), given)
   nowMs += 61_000
-  assert.equal(await told(), 'ok: 0 events stored in the last minute; nothing waits')
+  assert.equal(await headline(), 'ok: 0 events stored in the last minute; nothing waits')
 })
 
 test('rows that ClickHouse lost are reported, with the way to restore them', async () => {

@@ -24,7 +24,7 @@ test('the backlog is summed over partitions, zero when empty, and fresh at each 
     },
     batchJobs: async () => ({ ...NO_JOBS, queued: 2, lines_waiting: 600_000, oldest_ms: 5_000 }),
     bulkJobs: async () => NO_JOBS,
-    redis: () => Promise.reject(new Error('away')),
+    redis: () => Promise.reject(new Error('down')),
     dedup: async () => ({ entries: 10, bytes: 1_000 }),
   })
   streams = [waiting(0, 1_000), waiting(1, 9_000)]

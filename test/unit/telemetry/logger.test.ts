@@ -33,10 +33,10 @@ test('written warnings and errors are remembered, with their subject', async () 
   log.warn('below the level')
   assert.deepEqual(problems.list(Date.now()), [])
   log.level = 'warn'
-  log.warn({ err: new Error('away') }, 'sink waits')
+  log.warn({ err: new Error('down') }, 'sink waits')
   log.info('nothing')
   const [found] = problems.list(Date.now())
-  assert.deepEqual([found!.level, found!.message, found!.times], ['warn', 'sink waits: away', 1])
+  assert.deepEqual([found!.level, found!.message, found!.times], ['warn', 'sink waits: down', 1])
 })
 
 test('waits before readiness are no problems, and every wait is marked as one', async () => {

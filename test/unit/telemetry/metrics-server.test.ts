@@ -66,7 +66,7 @@ test('the error names its cause: the address, or the port', async (t) => {
   await assert.rejects(late.start(), { name: 'StartupError', message: taken })
 })
 
-test('readiness names what is not at work', async (t) => {
+test('readiness names the processes that are not at work', async (t) => {
   let problems = ['process+sink does not run', 'ingress does not answer']
   const server = new MetricsServer({ ...OPTIONS, host: '127.0.0.1', problems: async () => problems })
   await server.start()

@@ -18,7 +18,7 @@ test('a line that a fault repeats is written once a minute, with how often it ca
   assert.equal(log('a'), true, 'it was quiet for a minute')
 })
 
-test('errors of libraries are said in words for people', () => {
+test('errors of libraries are translated for people', () => {
   const full = 'MISCONF Errors writing to the AOF file: No space left on device'
   assert.equal(plainWords(full), 'the disk is full: Redis refuses writes')
   assert.equal(

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { barePrefix, displayPrefix, generateRawKey, hashKey, isRawKey, parsePrefix } from '../../../src/tenants/key.ts'
 
-test('a raw key is ipid_ and 64 hexadecimal characters, and no two are alike', () => {
+test('a raw key is ipid_ and 64 hexadecimal characters, and no two are equal', () => {
   const keys = new Set(Array.from({ length: 100 }, generateRawKey))
   assert.equal(keys.size, 100)
   for (const key of keys) assert.match(key, /^ipid_[0-9a-f]{64}$/)

@@ -83,7 +83,7 @@ test('the counts of a process are written repeatedly, and shown in the metrics w
   let failures = 1
   const store = {
     async add(tenantId: string, counts: OriginCounts) {
-      if (failures-- > 0) throw new UnavailableError('away')
+      if (failures-- > 0) throw new UnavailableError('down')
       const sum = written.get(tenantId) ?? new OriginTally()
       sum.addAll(counts)
       written.set(tenantId, sum)

@@ -28,7 +28,7 @@ test('no block but a sample has words that do not run, and no sample has an addr
   }
 })
 
-test('what needs the server key is left out when the key is not known, and each block holds one key', () => {
+test('blocks with the server key are left out when the key is not known, and each block holds one key', () => {
   for (const tool of tools) {
     for (const { code, key } of setup(tool, KEY).blocks) {
       if (code.includes(KEY)) assert.equal(key, 'server', tool.name)

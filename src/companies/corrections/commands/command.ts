@@ -34,7 +34,7 @@ export function companyCommand(context: CliContext): Command {
     merged_into,
   }))
   one('note <tenant> <company> <text>', 'write a note about a company; "" removes it', (note) => ({ note }))
-  one('owner <tenant> <company> <person>', 'say who looks after a company; "" removes it', (owner) => ({ owner }))
+  one('owner <tenant> <company> <person>', 'set the owner of a company; "" removes it', (owner) => ({ owner }))
   subcommand('tag <tenant> <company> <tag...>', 'add tags to a company')
     .option('--remove', 'remove them instead')
     .action(async (tenant: string, id: string, tags: string[], flags: Flags, command: Command) => {

@@ -21,7 +21,7 @@ interface BulkProps {
   readonly onClear: () => void
 }
 
-/** What can be done with the chosen companies of a list, as one change that can be taken back. */
+/** Actions on the chosen companies of a list, each one change that can be undone. */
 export function CompanyBulk({ tenant, companies, elsewhere, changed, onClear }: BulkProps) {
   const [task, setTask] = useState<CorrectTask | 'merge'>()
   const hiding = useAction()

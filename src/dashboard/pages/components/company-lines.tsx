@@ -24,7 +24,7 @@ export interface CompanyLine {
   readonly dailyVisits: readonly number[]
 }
 
-/** Companies with who they are, why they are listed, and their visits by day. */
+/** Companies with their names, the reason why they are listed, and their visits by day. */
 export function CompanyLines({ tenant, lines }: { readonly tenant: string; readonly lines: readonly CompanyLine[] }) {
   return (
     <ul class="company-lines">

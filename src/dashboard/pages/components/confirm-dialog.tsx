@@ -11,7 +11,7 @@ interface ConfirmDialogProps {
   /** Closes the dialog itself when it succeeds. When it fails, the dialog shows the error and stays. */
   readonly onConfirm: () => Promise<void>
   readonly onClose: () => void
-  /** What the action does, and what stays. */
+  /** The effect of the action, and what stays. */
   readonly children: ComponentChildren
 }
 

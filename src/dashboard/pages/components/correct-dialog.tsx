@@ -20,11 +20,11 @@ interface Form {
   readonly label: string
   readonly hint: string
   readonly maxLength: number
-  /** Whether an empty value says something. */
+  /** Whether an empty value is allowed. */
   readonly canBeEmpty: boolean
   readonly valueBefore?: (correction: CompanyCorrection | undefined, name: string) => string
   readonly wantedOf: (value: string, correction: CompanyCorrection | undefined) => Partial<CorrectionsBody>
-  /** What was done, after "Acme" or "3 companies". */
+  /** Reports the change, after "Acme" or "3 companies". */
   readonly done: string
 }
 
@@ -42,7 +42,7 @@ const FORMS: Readonly<Record<CorrectTask, Form>> = {
     wantedOf: (name) => ({ name }),
   },
   note: {
-    ...{ title: 'Note', label: 'Note', hint: 'Everybody who sees this tenant reads it', done: 'noted' },
+    ...{ title: 'Note', label: 'Note', hint: 'Visible to all members', done: 'noted' },
     ...{ maxLength: CORRECTION_LIMITS.noteMaxChars, canBeEmpty: true },
     valueBefore: (correction) => correction?.note ?? '',
     wantedOf: (note) => ({ note }),
@@ -67,7 +67,7 @@ const FORMS: Readonly<Record<CorrectTask, Form>> = {
     wantedOf: (text) => ({ remove_tags: tagsOf(text) }),
   },
   owner: {
-    ...{ title: 'Owner', label: 'Who looks after it', hint: 'Empty: no one', done: 'given an owner' },
+    ...{ title: 'Owner', label: 'Owner', hint: 'Empty: no one', done: 'given an owner' },
     ...{ maxLength: CORRECTION_LIMITS.ownerMaxChars, canBeEmpty: true },
     valueBefore: (correction) => correction?.owner ?? '',
     wantedOf: (owner) => ({ owner }),
@@ -78,13 +78,13 @@ interface CorrectDialogProps {
   readonly task: CorrectTask
   readonly tenant: string
   readonly companies: readonly { readonly company_id: string; readonly name: string }[]
-  /** What holds of the company, when it is one. */
+  /** The company's corrections in force, if it is one company. */
   readonly correction?: CompanyCorrection | undefined
   readonly changed: () => void
   readonly onClose: () => void
 }
 
-/** Asks for the value of a correction, and makes it. The toast afterwards takes it back. */
+/** Asks for the value of a correction, and makes it. The toast afterwards undoes it. */
 export function CorrectDialog({ task, tenant, companies, correction, changed, onClose }: CorrectDialogProps) {
   const form = FORMS[task]
   const [only] = companies

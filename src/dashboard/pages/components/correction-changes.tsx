@@ -14,18 +14,18 @@ interface ChangesProps {
   readonly changes: readonly CorrectionChange[]
   /** The company whose history it is. */
   readonly companyId?: string
-  /** Said when there are none. */
+  /** Text when there are none. */
   readonly none: string
   readonly changed: () => void
 }
 
-/** Who corrected what, newest first, with a button that takes it back. */
+/** Corrections with their authors, newest first, with a button to undo each. */
 export function CorrectionChanges({ tenant, changes, companyId, none, changed }: ChangesProps) {
   const undoing = useAction()
   const undo = (change_id: string) =>
     undoing.run(async () => {
       await post<CorrectedAnswer>(`/api/tenants/${tenant}/corrections/undo`, { change_id })
-      toast({ text: 'It was taken back.' })
+      toast({ text: 'The change is undone.' })
       changed()
     })
   if (changes.length === 0) return <Text tone="soft">{none}</Text>

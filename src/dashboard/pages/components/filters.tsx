@@ -181,7 +181,7 @@ function Search({ value, inputRef, onChange }: SearchProps) {
   const [typed, setTyped] = useState(value)
   const reported = useRef(value)
   useEffect(() => {
-    // The back button changes it too. A value that comes from here is older than what was typed since.
+    // The back button changes it too. A value that comes from here is older than later typing.
     if (value !== reported.current) setTyped(value)
     reported.current = value
   }, [value])
@@ -220,7 +220,7 @@ interface PageChipProps {
   readonly onChange: (operator: PageOperator, pages: readonly string[], visits: string) => void
 }
 
-/** Which pages a company read, and on how many visits. */
+/** The pages that a company read, and the number of visits. */
 function PageChip({ operator, pages, visits, onChange }: PageChipProps) {
   const often = visits === undefined || visits < 2 ? '' : `, on ${number(visits)} visits or more`
   return (

@@ -21,7 +21,7 @@ interface MergeDialogProps {
   readonly tenant: string
   /** One company, or several of which one may be the target. */
   readonly companies: readonly Named[]
-  /** What holds of the company, when it is one. */
+  /** The company's corrections in force, if it is one company. */
   readonly correction?: CompanyCorrection | undefined
   readonly changed: () => void
   readonly onClose: () => void
@@ -60,7 +60,8 @@ export function MergeDialog({ tenant, companies, correction, changed, onClose }:
       const moved = companies.filter(({ company_id }) => company_id !== into?.company_id)
       const words =
         moved.length === 1 ? `${moved[0]!.name} was` : `${counted(moved.length, 'company', 'companies')} were`
-      const done = into === undefined ? `${only!.name} is a company of its own.` : `${words} merged into ${into.name}.`
+      const done =
+        into === undefined ? `${only!.name} is a separate company again.` : `${words} merged into ${into.name}.`
       const body = { companies: moved.map(({ company_id }) => company_id), merged_into: into?.company_id ?? '' }
       await correct(tenant, body, done, changed)
       onClose()
@@ -100,13 +101,13 @@ export function MergeDialog({ tenant, companies, correction, changed, onClose }:
             <Text tone="soft">No other company is found. Hidden and merged ones are left out.</Text>
           )}
           <Text tone="soft" isMeasured>
-            All events count for {target?.name ?? 'it'}, past ones too. History can take it back.
+            All events count for {target?.name ?? 'it'}, past ones too. You can undo it in History.
           </Text>
           <FieldError error={saving.error ?? error?.message} />
           <Row justify="right">
             {isOne && correction !== undefined && correction.merged_into !== '' && (
               <Button disabled={saving.isBusy} onClick={() => merge(undefined)}>
-                Make it a company of its own
+                Make it a separate company
               </Button>
             )}
             <Button onClick={onClose}>Cancel</Button>

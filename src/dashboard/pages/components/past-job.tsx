@@ -106,7 +106,7 @@ function Shown({
       <p role="status">
         {progressText(job)} {rulesText(job)}
       </p>
-      {job.state === 'running' && <Meter label="Part that is done" value={job.share} max={1} isProgress />}
+      {job.state === 'running' && <Meter label="Progress of the update" value={job.share} max={1} isProgress />}
       {job.problem !== null && <p>It is tried again, because of an error: {job.problem}</p>}
       {canCancel && (
         <Button size="s" disabled={cancelling.isBusy} onClick={cancel}>

@@ -16,7 +16,7 @@ export interface Bar {
 
 interface BarListProps {
   readonly bars: readonly Bar[]
-  /** What a full bar is; default: the largest value. */
+  /** The value of a full bar; default: the largest value. */
   readonly whole?: number
 }
 

@@ -33,7 +33,7 @@ interface ButtonProps extends Looks, Native {
   readonly children?: ComponentChildren
 }
 
-/** A button. Its text says what happens: a verb and its object. */
+/** A button. Its text names the action: a verb and its object. */
 export function Button({ variant, size, icon, type = 'button', buttonRef, children, ...native }: ButtonProps) {
   return (
     <button type={type} ref={buttonRef} class={nameOf({ variant, size })} {...native}>
@@ -73,11 +73,11 @@ export function LinkButton({ variant, size, icon, href, isDownload, children, ..
 
 interface IconButtonProps extends Omit<ButtonProps, 'icon' | 'children' | 'aria-label'> {
   readonly icon: LucideIcon
-  /** What happens; screen readers say it, and a tooltip shows it. */
+  /** The action; screen readers say it, and a tooltip shows it. */
   readonly label: string
 }
 
-/** A button with only an icon, for actions that everybody knows and that repeat. */
+/** A button with only an icon, for well-known actions that repeat. */
 export function IconButton({
   icon,
   label,

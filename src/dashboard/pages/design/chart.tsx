@@ -18,7 +18,7 @@ export interface ChartSeries {
 interface ChartProps {
   /** Description for screen readers. */
   readonly label: string
-  /** What a day is, such as "Day of the event (UTC)": heads the table of numbers. */
+  /** Meaning of a day, for example "Day of the event (UTC)": heads the table of numbers. */
   readonly dayTitle: string
   /** UTC, `YYYY-MM-DD`, ascending. */
   readonly days: readonly string[]
@@ -32,7 +32,7 @@ interface ChartProps {
 /** A day that the pointer is at. */
 interface Pointed {
   readonly i: number
-  /** Of the chart's left edge, pixels. */
+  /** Distance from the chart's left edge, pixels. */
   readonly left: number
 }
 

@@ -16,12 +16,12 @@ export function Chips({ children }: { readonly children: ComponentChildren }) {
 }
 
 interface ChipProps {
-  /** What it filters. */
+  /** Name of the filter. */
   readonly label: string
-  /** What is chosen, in words; undefined: it does not filter. */
+  /** The chosen value, in words; undefined: it does not filter. */
   readonly summary?: string | undefined
   readonly onClear: () => void
-  /** Its choice is open as soon as it is there. */
+  /** Opens its choice as soon as it is drawn. */
   readonly isOpenAtFirst?: boolean
   /** The choice, in a popover. */
   readonly children: (close: () => void) => ComponentChildren

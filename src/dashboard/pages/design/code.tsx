@@ -6,7 +6,7 @@ import { classes } from './classes.ts'
 
 const COPIED_MS = 2_000
 
-/** Copies a text. @param label what is copied, where nothing beside the button says it */
+/** Copies a text. @param label names the text, where nothing beside the button does */
 export function CopyButton({ text, label }: { readonly text: string; readonly label?: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = async () => {
@@ -38,7 +38,7 @@ export function CodeLine({ text, label }: { readonly text: string; readonly labe
 
 interface CodeBlockProps {
   readonly text: string
-  /** What it is, for screen readers. */
+  /** Description, for screen readers. */
   readonly label: string
   /** Lines break where they do not fit. */
   readonly isWrapped?: boolean

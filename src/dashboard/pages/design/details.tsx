@@ -42,7 +42,7 @@ interface DisclosureProps {
   readonly children: ComponentChildren
 }
 
-/** Something that most people do not need: a line that opens. */
+/** Details that most people do not need: a line that opens. */
 export function Disclosure({ summary, isOpen, onToggle, children }: DisclosureProps) {
   return (
     <details class="ui-disclosure" open={isOpen} onToggle={(event) => onToggle?.(event.currentTarget.open)}>
@@ -56,7 +56,7 @@ export function Disclosure({ summary, isOpen, onToggle, children }: DisclosurePr
 }
 
 interface MeterProps {
-  /** What is measured, for screen readers. */
+  /** The measured quantity, for screen readers. */
   readonly label: string
   readonly value: number
   readonly max: number

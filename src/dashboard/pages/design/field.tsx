@@ -5,15 +5,15 @@ import { useId } from 'preact/hooks'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 
-/** What every field has. */
+/** The properties of every field. */
 interface FieldProps {
-  /** What goes into the field. */
+  /** The content of the field. */
   readonly label: ComponentChildren
   /** Only screen readers get the label, where the place of the field says it. */
   readonly isLabelHidden?: boolean
   /** Help that a person needs before typing. */
   readonly hint?: ComponentChildren
-  /** Why the value was refused, and what to do. */
+  /** Why the value was refused, and how to correct it. */
   readonly error?: string | undefined
   readonly isSmall?: boolean
 }
@@ -239,7 +239,7 @@ export function Checkbox({ label, isChecked, isLabelHidden, onChange, disabled }
 }
 
 interface FieldsetProps {
-  /** What its fields are about. */
+  /** The subject of its fields. */
   readonly legend: string
   readonly children: ComponentChildren
 }

@@ -4,7 +4,7 @@ import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 import { Tooltip } from './tooltip.tsx'
 
-/** A part of a heat: what it is for, and its points. */
+/** A part of a heat: its reason, and its points. */
 export interface HeatPart {
   readonly label: string
   readonly points: number
@@ -13,7 +13,7 @@ export interface HeatPart {
 interface HeatBadgeProps {
   /** 0 to 100. */
   readonly heat: number
-  /** What the heat is made of; undefined: no tooltip. */
+  /** The parts of the heat; undefined: no tooltip. */
   readonly why?: readonly HeatPart[]
   /** In the place of a number. */
   readonly isLarge?: boolean
@@ -22,7 +22,7 @@ interface HeatBadgeProps {
 const WARM = 40
 const HOT = 70
 
-/** How interested a company is, 0 to 100. The tooltip says why. */
+/** How interested a company is, 0 to 100. The tooltip gives the reasons. */
 export function HeatBadge({ heat, why, isLarge }: HeatBadgeProps) {
   const name = classes('ui-heat', heat >= HOT ? 'is-hot' : heat >= WARM && 'is-warm', isLarge && 'is-large')
   const content = (

@@ -82,7 +82,7 @@ interface TextProps {
   readonly tone?: 'soft' | 'bad' | 'good'
   readonly isSmall?: boolean
   readonly isStrong?: boolean
-  /** One line; what does not fit ends with an ellipsis. */
+  /** One line; the rest becomes an ellipsis. */
   readonly isCut?: boolean
   /** A paragraph no wider than a person reads well. */
   readonly isMeasured?: boolean

@@ -17,7 +17,7 @@ interface NoticeProps {
   readonly children?: ComponentChildren
 }
 
-/** Something a person should know before reading on. */
+/** A note that a person should read first. */
 export function Notice({ tone = 'neutral', title, role, children }: NoticeProps) {
   return (
     <div class={classes('ui-notice', tone !== 'neutral' && `is-${tone}`)} role={role}>
@@ -30,7 +30,7 @@ export function Notice({ tone = 'neutral', title, role, children }: NoticeProps)
   )
 }
 
-/** An error of a call, and what to do about it. */
+/** An error of a call, and the remedy. */
 export function Problem({ error, onRetry }: { readonly error: ApiError | Error; readonly onRetry?: () => void }) {
   return (
     <Notice tone="bad" role="alert">
@@ -56,7 +56,7 @@ export function sentence(text: string): string {
 }
 
 interface EmptyStateProps {
-  /** What is not there yet. */
+  /** Name of the missing content. */
   readonly title: string
   readonly icon?: LucideIcon
   /** The next step: a sentence, and a button or a command. */

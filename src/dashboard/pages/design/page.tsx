@@ -21,7 +21,7 @@ interface PageProps {
   readonly children?: ComponentChildren
 }
 
-/** A page: its title, what it is about, its actions, and its sections with the same space between them. */
+/** A page: its title, its subject, its actions, and its sections with the same space between them. */
 export function Page({ title, description, actions, back, isNarrow, children }: PageProps) {
   return (
     <div class={classes('ui-page', isNarrow && 'is-narrow')}>

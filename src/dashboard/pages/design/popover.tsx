@@ -17,14 +17,14 @@ export interface TriggerProps {
 }
 
 interface PopoverProps {
-  /** Name of what opens, for screen readers. */
+  /** Name of the popover, for screen readers. */
   readonly label: string
   /** Draws the button, with the attributes that it gets: `(props) => <Button {...props}>Columns</Button>`. */
   readonly trigger: (props: TriggerProps) => ComponentChildren
   /** Which edges of button and popover meet. */
   readonly align?: 'start' | 'end'
   readonly role?: 'dialog' | 'menu'
-  /** It is open as soon as it is there. */
+  /** Opens as soon as it is drawn. */
   readonly isOpenAtFirst?: boolean
   /** The content. It is drawn only while the popover is open. */
   readonly children: (close: () => void) => ComponentChildren

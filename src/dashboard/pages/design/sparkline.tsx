@@ -5,10 +5,10 @@ const FEW = 14
 const HEIGHT = 24
 
 interface SparklineProps {
-  /** Of each day, the oldest first. Undefined while they load, which keeps the space. */
+  /** Value of each day, the oldest first. Undefined while they load, which keeps the space. */
   readonly values: readonly number[] | undefined
   readonly days: number
-  /** What it shows in words, for screen readers. */
+  /** Its content in words, for screen readers. */
   readonly label: string
 }
 

@@ -26,11 +26,11 @@ interface StatProps {
   /** A page that shows what the number counts. */
   readonly href?: string
   readonly change?: ComponentChildren
-  /** What the number means, or what it is compared with. */
+  /** The meaning of the number, or the comparison. */
   readonly children?: ComponentChildren
 }
 
-/** A number that a person reads from across the room, and what it means. */
+/** A number that a person reads from across the room, and its meaning. */
 export function Stat({ label, value, unit, href, change, children }: StatProps) {
   return (
     <div class="ui-stat">

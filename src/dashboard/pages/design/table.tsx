@@ -12,7 +12,7 @@ import { pageKeyTarget } from './page-key.ts'
 
 /** A column of a table. */
 export interface TableColumn<R> {
-  /** Unique in its table; what `onSort` gets. */
+  /** Unique in its table; the argument of `onSort`. */
   readonly key: string
   readonly label: string
   /** Only screen readers get the label, for a column of buttons. */
@@ -266,7 +266,7 @@ function Cell<R>({
   )
 }
 
-/** Both margins of a table that is not cut, and what rounding adds. */
+/** Both margins of a table that is not cut, and the rounding error. */
 const MARGINS_PX = 17
 
 /** Marks a table whose columns do not fit, and where it is scrolled to. */

@@ -23,7 +23,7 @@ export function Tabs({ label, tabs }: TabsProps) {
 }
 
 interface SegmentedProps {
-  /** What is chosen, for screen readers. */
+  /** The subject of the choice, for screen readers. */
   readonly label: string
   readonly value: string
   /** Two to six short ones. */

@@ -3,12 +3,12 @@ import { X } from 'lucide-preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
-/** What a toast says. */
+/** The content of a toast. */
 interface ToastText {
-  /** One sentence: what was done. */
+  /** Reports the action in one sentence. */
   readonly text: string
   readonly tone?: 'bad'
-  /** Takes it back. The toast says so when it fails. */
+  /** Undoes the action. The toast reports a failure. */
   readonly undo?: () => Promise<void> | void
 }
 
@@ -23,7 +23,7 @@ let shown: readonly Shown[] = []
 let next = 0
 let listener: (() => void) | undefined
 
-/** Says that something was done, for 8 s, with a button that takes it back. It stays while the pointer or the focus is on it. */
+/** Reports an action for 8 s, with a button to undo it. It stays while the pointer or the focus is on it. */
 export function toast(text: ToastText): void {
   set([...shown.slice(1 - MAX), { ...text, id: next++ }])
 }

@@ -11,7 +11,7 @@ export interface Column {
   readonly sort?: CompanySort
   /** Direction of the first click. */
   readonly first?: 'asc' | 'desc'
-  /** Shown only when it is chosen, so that the others fit a screen. */
+  /** Shown only on request, so that the others fit a screen. */
   readonly isExtra?: true
 }
 

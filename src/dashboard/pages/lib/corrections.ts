@@ -4,9 +4,9 @@ import { toast } from '../design/toast.tsx'
 import { post } from './api.ts'
 
 /**
- * Corrects companies, and offers to take it back in the same place.
- * @param done one sentence: what was done
- * @param changed what a page shows is not true any more
+ * Corrects companies, and offers to undo it in the same place.
+ * @param done reports the action in one sentence
+ * @param changed called when the shown data are outdated
  * @throws ApiError
  */
 export async function correct(tenant: string, body: CorrectionsBody, done: string, changed: () => void): Promise<void> {
@@ -28,7 +28,7 @@ async function change(tenant: string, call: string, body: object, done: string, 
   const { change_id, companies } = await post<CorrectedAnswer>(`${path}/${call}`, body)
   changed()
   if (companies === 0) {
-    toast({ text: 'It was so already.' })
+    toast({ text: 'There was nothing to change.' })
     return
   }
   const undo = async () => {

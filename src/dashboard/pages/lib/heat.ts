@@ -2,7 +2,7 @@ import type { CompanyHeat } from '../../../../schemas/companies.ts'
 import type { HeatPart } from '../design/heat-badge.tsx'
 import { counted, number } from './format.ts'
 
-/** What a heat is made of, in words; empty when it is 0. */
+/** The parts of a heat, in words; empty when it is 0. */
 export function heatParts(heat: CompanyHeat | null): HeatPart[] {
   if (heat === null) return []
   const { days_ago: ago } = heat

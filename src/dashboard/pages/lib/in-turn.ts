@@ -40,6 +40,6 @@ export class InTurn {
 
 interface Entry {
   readonly url: string
-  /** Undefined: nobody waits any more. */
+  /** Undefined: the request was withdrawn. */
   loaded: (() => void) | undefined
 }

@@ -10,7 +10,7 @@ interface Place {
   /** How far below the top of the window it was. */
   readonly top: number
   readonly scrollY: number
-  /** Of the tables that scroll by themselves, in the order of the page. */
+  /** Positions of the tables that scroll by themselves, in the order of the page. */
   readonly tables: readonly { readonly top: number; readonly left: number }[]
 }
 

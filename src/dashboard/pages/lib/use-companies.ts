@@ -61,7 +61,7 @@ export function useCompanies(tenant: string, view: CompanyView, page: number): D
   return { ...list, error: list.error ?? error }
 }
 
-/** Rows in the order that a person reads, and what is newer. */
+/** Rows in the order that a person reads, and the differences of the newest answer. */
 interface FrozenRows {
   readonly rows: readonly CompanyRow[]
   /** Companies of the newest answer that are not among the rows. */

@@ -11,7 +11,7 @@ const KEY = 'ipid:return'
 /** Stores the address of this page, to return to it after a sign-in. */
 export function keepReturnPath(): void {
   const { pathname, search, hash } = location
-  // The start is where a sign-in leads anyway, and where one that failed ends.
+  // A sign-in leads to the start page anyway, and a failed one ends on it.
   if (pathname === '/') return
   try {
     localStorage.setItem(KEY, JSON.stringify({ path: `${pathname}${search}${hash}`, atMs: Date.now() }))

@@ -28,7 +28,7 @@ export function Accuracy({ parameters }: PageProps) {
     <Page
       key={tenant}
       title="Accuracy"
-      description="How often is the company right? People who sign up tell where they work: the domain of a work e-mail address is compared with the company that was found by the network address."
+      description="How often is the company right? The work e-mail domain of people who sign up is compared with the company that was found by the network address."
       actions={
         <Segmented
           label="Span"
@@ -42,7 +42,7 @@ export function Accuracy({ parameters }: PageProps) {
       <Proposals tenant={tenant} />
       <Section
         title="Try other data"
-        description="On the machine where ipid runs, this compares your data with another folder on the stored addresses: what only one knows, where they differ, and who is right. It changes nothing."
+        description="On the machine where ipid runs, this compares your data with another folder on the stored addresses: companies that only one knows, where they differ, and which is right. It changes nothing."
       >
         <CodeLine text={`./ipid compare ${tenant} --with DIR`} label="Command that compares data" />
       </Section>
@@ -71,7 +71,7 @@ function Precision({ tenant, days }: { readonly tenant: string; readonly days: s
       <LeftOut events={leftOut} />
       <Section
         title="Where it is right"
-        description="Everything here counts network addresses, each once, however many events it has; where people of several companies were met, in parts. Right: of those attributed to a company, the share attributed to the one of the e-mail address, with its 95% interval. Noise is not stored, so it is not counted."
+        description="All figures count network addresses, each once. An address with people of several companies counts in parts. Right: of those attributed to a company, the share attributed to the one of the e-mail address, with its 95% interval. Noise is not stored, so it is not counted."
       >
         <Breakdown title="By data set" name="Data set" rows={data_sets.map((set) => [set.name, set] as const)} />
         <Breakdown title="By class" name="Class" rows={classifications.map((each) => [each.name, each] as const)} />
@@ -109,7 +109,7 @@ function NoSignUps() {
       </p>
       <CodeBlock text={EXAMPLE} label="Part of an event, a sample" isPlain />
       <Text tone="soft" isSmall>
-        <code>./ipid demo</code> adds made-up events with such addresses.
+        <code>./ipid demo</code> adds made-up events with work e-mail addresses.
       </Text>
     </EmptyState>
   )

@@ -19,7 +19,7 @@ import { TestDialog } from './alerts/test-message.tsx'
 
 const LOOK_EVERY_MS = 10_000
 
-/** Alerts: what they watch, where they report, and whether that works. */
+/** Alerts: the events that they watch, their destinations, and their state. */
 export function Alerts({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   // The key makes sure that state of one tenant is never shown for another.
@@ -36,10 +36,10 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       list.reload()
       const text =
         verb === 'pause'
-          ? `${name} is paused. What happens until it is resumed is not reported.`
+          ? `${name} is paused. Events until it is resumed are not reported.`
           : verb === 'ask-again'
             ? `${unconfirmed} gets a mail with a link that confirms. Its earlier links work too, for 7 days each.`
-            : `${name} is on again. It reports what happens from now on.`
+            : `${name} is on again. It reports new events from now on.`
       toast({ text })
     })
   const act = (action: AlertAction, alert: ListedAlert) => {
@@ -57,7 +57,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   return (
     <Page
       title="Alerts"
-      description="What is reported about companies, and where, within a minute of the visit."
+      description="Messages about companies, within a minute of the visit."
       actions={alerts.length > 0 && !isFull && create}
     >
       <AlertTabs tenant={tenant} current="alerts" />
@@ -67,8 +67,8 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       {list.value !== undefined && alerts.length === 0 && (
         <EmptyState icon={BellRing} title="There is no alert yet">
           <p>
-            Be told when a company comes for the first time, returns or enters a segment: in Slack, by e-mail, or as a
-            call of your own program.
+            Get a message when a company comes for the first time, returns or enters a segment: in Slack, by e-mail, or
+            as a call of your own program.
           </p>
           {create}
         </EmptyState>

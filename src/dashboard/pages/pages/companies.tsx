@@ -55,7 +55,7 @@ export function Companies({ parameters }: PageProps) {
   const page = pageOf(state)
   const list = useCompanies(tenant, view, page)
   const { rows, newer, isMoved, show, follow } = useFrozenRows(list)
-  // A choice belongs to the search that it was made in, so that no action concerns companies that this one leaves out.
+  // A choice belongs to the search that it was made in, so that no action affects companies outside of this one.
   const choiceOf = `${tenant}?${searchOf(state)}`
   const [choice, setChoice] = useState({ of: choiceOf, rows: NONE })
   const chosen = choice.of === choiceOf ? choice.rows : NONE

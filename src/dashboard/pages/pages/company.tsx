@@ -43,7 +43,7 @@ import { SessionList } from './company/session-list.tsx'
 const SPANS = ['30', '90', '365']
 const REFRESH_MS = 30_000
 
-/** A company: who it is, what it did, where it came from, and why it was recognised. */
+/** A company: its attributes, its visits, where they came from, and why it was recognised. */
 export function Company({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
@@ -133,10 +133,10 @@ export function Company({ parameters }: PageProps) {
         <Activity tenant={tenant} answer={value} activity={activity} />
       </Grid>
       <Sources {...value} />
-      <Section title="Who it is">
+      <Section title="Company">
         <CompanyFacts {...value} />
       </Section>
-      <Section title="Why it is this company">
+      <Section title="Why this company">
         {value.reason === null ? <NoReason addresses={value.addresses} /> : <Reason {...value.reason} />}
       </Section>
       <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
@@ -224,7 +224,7 @@ interface ActivityProps {
   readonly activity: Data<ActivityAnswer>
 }
 
-/** What it read, where it came from, and who it was. */
+/** Its pages, where its visits came from, and its visitors. */
 function Activity({ tenant, answer, activity: { value, error, reload } }: ActivityProps) {
   if (error !== undefined) return <Problem error={error} onRetry={reload} />
   if (value === undefined) return <Loading rows={5} />
@@ -315,7 +315,7 @@ function Ranking({ title, rows, all, none, note, nameOf = (value) => value, href
 
 function Sources(answer: CompanyAnswer) {
   const { addresses, located_events: located, all_events: all } = answer
-  const note = addresses === 'full' ? ofAddresses(located, all) : 'Addresses of these events are not kept.'
+  const note = addresses === 'full' ? addressNote(located, all) : 'Addresses of these events are not kept.'
   const none = 'Not known.'
   return (
     <Disclosure summary="Where events come from: networks, cities, kinds of events and platforms, as shares of events">
@@ -335,7 +335,7 @@ function named({ value, events }: CompanySource): CompanySource {
   return { value: /^[A-Z]{2}$/.test(value) ? `somewhere in ${country(value)}` : value, events }
 }
 
-function ofAddresses(located: number, all: number): string | undefined {
+function addressNote(located: number, all: number): string | undefined {
   if (located >= all) return undefined
   return `Of the addresses with the most events: ${percent(located / Math.max(1, all))} of all events.`
 }
@@ -356,15 +356,14 @@ function Reason({ ip, events, is_same, values, rule, answered, asked }: CompanyR
   return (
     <>
       <Text isMeasured>
-        What today’s data says of <code>{ip}</code>, its most frequent address ({counted(events, 'event')}). Classified
-        by <code>{rule}</code>; of {counted(asked.length, 'data set')} that were asked, {number(answered.length)} know
-        it.
+        What today’s data says about <code>{ip}</code>, its most frequent address ({counted(events, 'event')}).
+        Classified by <code>{rule}</code>; {number(answered.length)} of {counted(asked.length, 'data set')} know it.
       </Text>
       {!is_same && (
         <Notice tone="warn">
           <p>
-            Today’s data does not name this company any more. Events that are stored keep what was found out when they
-            came; <code>ipid replay --reenrich</code> judges them again.
+            Today’s data does not name this company any more. Stored events keep the company of their arrival;{' '}
+            <code>ipid replay --reenrich</code> judges them again.
           </p>
         </Notice>
       )}

@@ -18,7 +18,7 @@ import { RemoveExport } from './exports/remove-export.tsx'
 
 const LOOK_EVERY_MS = 5_000
 
-/** Scheduled exports: what they write, where, and whether that works. */
+/** Scheduled exports: their content, their place, and their state. */
 export function Exports({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   // The key makes sure that state of one tenant is never shown for another.
@@ -27,7 +27,7 @@ export function Exports({ parameters }: PageProps) {
 
 const DONE = {
   run: (name: string) => `${name} writes a file now.`,
-  pause: (name: string) => `${name} is paused. Files of this time are not made up.`,
+  pause: (name: string) => `${name} is paused. Files that fall due meanwhile are skipped.`,
   resume: (name: string) => `${name} is on again.`,
 } as const
 
@@ -81,7 +81,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   )
 }
 
-/** Where files go, and what to set when that is only the disk of ipid. */
+/** The place of the files, and the setting to change when that is only the disk of ipid. */
 function Place({ store: { kind, place } }: Pick<ExportsAnswer, 'store'>) {
   if (kind === 'bucket') {
     return (

@@ -30,7 +30,7 @@ const REFRESH_MS = 30_000
 /** Fast refresh while the user waits for the first event. */
 const REFRESH_EMPTY_MS = 3_000
 
-/** This week: what changed, and which companies to look at. */
+/** This week: the changes, and the companies to look at. */
 export function Home({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [everyMs, setEveryMs] = useState(REFRESH_MS)
@@ -150,7 +150,7 @@ interface CompaniesProps<C extends HomeCompany> {
   readonly tenant: string
   readonly title: string
   readonly rows: readonly C[]
-  /** Said when there are none. */
+  /** Text when there are none. */
   readonly none: string
   readonly noteOf: (row: C) => string
   /** Default: the visits of this week. */
@@ -231,7 +231,7 @@ function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly fro
   )
 }
 
-/** What was not kept, in one line; the reasons open below it. */
+/** The number of events that were not kept, in one line; the reasons open below it. */
 function Filtered({ tenant, answer: { outcomes } }: WeekProps) {
   const received = sumOf(outcomes)
   if (received === 0) return null

@@ -59,7 +59,7 @@ function Following({ tenant }: { readonly tenant: string }) {
       title="Live"
       description={
         <>
-          What is arriving now, and what becomes of it? A repeat shows as kept too, but counts once. Files are on{' '}
+          Events that arrive now, and their results. A repeat shows as kept too, but counts once. Files are on{' '}
           <Link href={`/t/${tenant}/uploads`}>Uploads</Link>.
         </>
       }

@@ -34,7 +34,7 @@ function TenantLookup({ tenant }: { readonly tenant: string }) {
   const used = answer?.quota.daily_used ?? plan.value?.lookups_today
   const limit = answer?.quota.daily_limit ?? plan.value?.limits.daily_lookups
   return (
-    <Page title="Lookup" description="Whose address is it, what would become of its events, and how do we know?">
+    <Page title="Lookup" description="The company of an address, the result for its events, and the evidence.">
       <form
         onSubmit={(event) => {
           event.preventDefault()

@@ -21,7 +21,7 @@ import { RemovePerson } from './people/remove.tsx'
 
 const LOOK_EVERY_MS = 15_000
 
-/** Who sees a tenant, where they are signed in, and invitations. */
+/** The members of a tenant, their sessions, and invitations. */
 export function People({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const path = `/api/tenants/${tenant}/people`
@@ -29,7 +29,7 @@ export function People({ parameters }: PageProps) {
   const list = useData<PeopleAnswer>(path, {}, LOOK_EVERY_MS)
   const [invited, setInvited] = useState<ListedPerson | 'new'>()
   const [removed, setRemoved] = useState<ListedPerson>()
-  /** A maker who is gone, whose things are shown. */
+  /** A removed maker whose records are shown. */
   const [left, setLeft] = useState<{ readonly maker: string; readonly title: string }>()
   const acting = useAction()
   const act = (work: () => Promise<string>) =>
@@ -63,7 +63,7 @@ export function People({ parameters }: PageProps) {
     <Page
       key={tenant}
       title="People"
-      description={`Who sees ${tenant}, and where they are signed in. Members invite, sign out and remove each other.`}
+      description={`Members of ${tenant} and their sessions. Members invite, sign out and remove each other.`}
       back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
       actions={people.length > 0 && invite}
     >

@@ -28,7 +28,7 @@ const REFRESH_MS = 60_000
 const SORTS = ['companies', 'visits', 'events'] as const
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 
-/** Which pages companies read. */
+/** The pages that companies read. */
 export function ReadPages({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
@@ -55,7 +55,7 @@ export function ReadPages({ parameters }: PageProps) {
           type="search"
           label="Search pages"
           isLabelHidden
-          placeholder="Such as pricing"
+          placeholder="For example pricing"
           maxLength={PAGE_LIMITS.searchMaxChars}
           value={search}
           onInput={(text) => set({ q: text, rows: '' }, true)}

@@ -25,7 +25,7 @@ const REFRESH_MS = 30_000
 /** Fast refresh while the user waits for the first event. */
 const REFRESH_EMPTY_MS = 3_000
 
-/** Received events by day, and what became of them. */
+/** Received events by day, and their outcomes. */
 export function Received({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
@@ -37,7 +37,7 @@ export function Received({ parameters }: PageProps) {
   return (
     <Page
       title="Received events"
-      description="What was received, what became of it, and why."
+      description="Received events, their results, and the reasons."
       back={{ href: `/t/${tenant}/home`, label: 'Home' }}
       actions={
         <>

@@ -19,7 +19,7 @@ export function Settings({ parameters }: PageProps) {
       <IntentPages tenant={tenant} />
       <Section
         title="People"
-        description="Who sees this tenant, where they are signed in, and invitations."
+        description="Members of this tenant, their sessions, and invitations."
         actions={
           <LinkButton href={`/t/${tenant}/settings/people`} icon={UsersRound}>
             Manage people

@@ -24,7 +24,7 @@ export function SignIn() {
           <p>This link has been used already, or has expired.</p>
         </Notice>
       )}
-      {location.pathname !== '/' && <Text>Sign in to see this page. It opens as soon as you have.</Text>}
+      {location.pathname !== '/' && <Text>Sign in to see this page. It opens right after that.</Text>}
       <Text tone="soft">
         With an invitation, open its link in this browser. Without one, ask the person who invited you for a new link.
       </Text>

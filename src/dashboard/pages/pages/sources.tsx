@@ -79,7 +79,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       {list.value === undefined && list.error === undefined && <Loading rows={6} rowHeight={32} />}
       {problem !== null && (
         <Notice tone="warn" role="status">
-          <p>There is no health now: {sentence(problem)} Events are accepted all the same.</p>
+          <p>The health of sources is not known now: {sentence(problem)} Events are still accepted.</p>
         </Notice>
       )}
       {list.value !== undefined && isEmpty && created === undefined && !isAdding && (

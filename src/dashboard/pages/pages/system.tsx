@@ -25,7 +25,7 @@ export function System() {
   return (
     <Page
       title="System"
-      description="Is everything that arrives also stored, and is anything about to be in the way?"
+      description="Is every accepted event stored, and is anything about to prevent that?"
       actions={
         status !== undefined && (
           <Pulse state={state === 'open' ? 'good' : 'bad'}>

@@ -27,7 +27,7 @@ interface SidebarProps {
   readonly onClose: () => void
 }
 
-/** Navigation, choice of the tenant, and who is signed in. */
+/** Navigation, choice of the tenant, and the signed-in user. */
 export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
   const { role, name, version } = useSession()
   const [location] = useLocation()
@@ -48,7 +48,7 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
         </span>
       </div>
       {tenant !== undefined && <TenantSwitcher tenant={tenant} onDone={onClose} />}
-      {/* Captured: the page gets the focus from its link only after the drawer has let it go. */}
+      {/* Captured: the page gets the focus from its link only after the drawer has released it. */}
       <nav
         class="ui-nav"
         aria-label="Pages"

@@ -9,7 +9,7 @@ export interface ActivityDependencies {
 
 const PATH = '/api/tenants/:tenant/companies/of/:company'
 
-/** What a company did. */
+/** The sessions and events of a company. */
 export function activityRoutes({ activity }: ActivityDependencies): DashboardRoute[] {
   return [
     route({

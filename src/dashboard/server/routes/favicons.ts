@@ -14,8 +14,8 @@ const ICON_SECONDS = 86_400
 const NO_ICON_SECONDS = 3_600
 
 /**
- * `GET /api/tenants/:tenant/companies/of/:company/icon`: the favicon of a company, or 204. It is asked for by company and not by domain, so that
- * nobody makes this server ask any site.
+ * `GET /api/tenants/:tenant/companies/of/:company/icon`: the favicon of a company, or 204. The caller names a company and not a domain, so it
+ * cannot make this server contact a site of its choice.
  */
 export function faviconRoutes({ companies, favicons }: FaviconDependencies): DashboardRoute[] {
   if (favicons === undefined) return []
@@ -23,7 +23,7 @@ export function faviconRoutes({ companies, favicons }: FaviconDependencies): Das
     route({
       method: 'GET',
       path: '/api/tenants/:tenant/companies/of/:company/icon',
-      // It is somebody else's file: opened as a page, it may do nothing.
+      // A foreign file: opened as a page, it may do nothing.
       contentSecurityPolicy: "default-src 'none'; sandbox; frame-ancestors 'none'",
       async handle({ tenant, parameters }) {
         const domain = await companies.domain(tenant.id, parameters.company!)

@@ -7,7 +7,7 @@ export interface HomeDependencies extends OverviewDependencies {
   readonly home: ClickHouseHome
 }
 
-/** `GET /api/tenants/:tenant/home`: what this week brought. */
+/** `GET /api/tenants/:tenant/home`: the summary of this week. */
 export function homeRoute(parts: HomeDependencies): DashboardRoute {
   return route({
     method: 'GET',

@@ -14,7 +14,7 @@ export interface MadeDependencies {
 }
 
 /**
- * What outlives the removal of a maker and still works: keys, sources, alerts, and people whom they let in.
+ * Records of a maker that outlive its removal and still work: keys, sources, alerts, and people whom they let in.
  * @param makerId see `makerOf`
  */
 export async function madeOf(

@@ -18,7 +18,7 @@ export interface PageDependencies {
 const DAY_MS = 86_400_000
 const PATH = '/api/tenants/:tenant/pages'
 
-/** Which pages companies read. */
+/** The pages that companies read. */
 export function pageRoutes({ pages }: PageDependencies): DashboardRoute[] {
   return [
     route({

@@ -29,8 +29,8 @@ export interface PeopleDependencies extends MadeDependencies {
 const DAY_MS = 86_400_000
 
 /**
- * `/api/tenants/:tenant/people`: who is signed in where, and invitations. Members may invite and remove each other: they make keys
- * already, which give away more. They get a link for themselves, but for no other person of the list, because they could act as them.
+ * `/api/tenants/:tenant/people`: members, their sessions, and invitations. Members may invite and remove each other: they make keys
+ * already, which grant more. They get a link for themselves, but for no other person of the list, because they could act as them.
  * Only operators see and end sessions of operators.
  */
 export function peopleRoutes(parts: PeopleDependencies): DashboardRoute[] {

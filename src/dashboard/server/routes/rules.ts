@@ -54,7 +54,7 @@ export function ruleRoutes({ admin, readRule, trials, reenrichments, clock }: Ru
         if (unclassified !== undefined) changed = await admin.setTenant(tenant.id, { unclassified })
         const mayShow = (remove !== undefined && isHiding(remove)) || tenant.unclassified === 'filtered'
         if (past === undefined && !(mayShow && reenrichments.isSupported)) return await rulesOf(changed)
-        // After a crash here the rule exists, and a person can apply it in the settings. What a removed rule hid is shown again anyway.
+        // After a crash here the rule exists, and a person can apply it in the settings. Events that a removed rule hid are shown again anyway.
         const job = await reenrichments.request(tenant.id, {
           rules: remove === undefined ? add : [...add, remove],
           unclassified: unclassified !== undefined,

@@ -24,12 +24,12 @@ import { makerOf } from '../sessions.ts'
 
 export interface SourceDependencies {
   readonly admin: Pick<TenantAdmin, 'getSource' | 'pageSources' | 'createSource' | 'setSource' | 'revokeSource'>
-  /** Of the API in this process's settings; see `SourceFacts.base`. */
+  /** Base URL of the API in this process's settings; see `SourceFacts.base`. */
   readonly apiUrl: string
   /** All sources of the pipeline. */
   readonly sources: readonly Pick<Source, 'name' | 'tool'>[]
   readonly counts: Pick<ClickHouseSources, 'counts'>
-  /** How those fare that ipid fetches by itself, by id. */
+  /** State of the sources that ipid pulls, by id. */
   readonly fetches: (sources: readonly StoredSource[]) => Promise<ReadonlyMap<string, PullStatus>>
   readonly clock: Clock
 }

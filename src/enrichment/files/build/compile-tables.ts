@@ -21,7 +21,7 @@ interface CompiledTables {
   readonly rows: number
   /** Number of networks with a record. */
   readonly networks: number
-  /** The MMDB that resolved the rows about an AS; undefined without such rows. */
+  /** The MMDB that resolved the rows about an AS; undefined without any. */
   readonly asFile: string | undefined
   /** AS numbers without a network in that MMDB. */
   readonly asUnknown: readonly number[]

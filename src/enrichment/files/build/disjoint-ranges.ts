@@ -62,7 +62,7 @@ export class DisjointRanges {
     const spans = this.#overlapping
     this.#overlapping = []
     const all = 1n << (this.#version === 4 ? 32n : 128n)
-    // Of two equal ranges, the higher owner number wins.
+    // The higher owner number wins between equal ranges.
     const numbered = spans.map((span, owner) => ({ ...span, owner }))
     const { starts, owners } = disjointNow(numbered, (bound) => bound + 1n, all)
     for (const [i, owner] of owners.entries()) {

@@ -74,7 +74,7 @@ export async function readOrganisations(
   return organisations
 }
 
-/** V8 keeps the whole text of which a string is a part: here a chunk of the file. */
+/** V8 keeps the whole text that a string is a part of: here a chunk of the file. */
 function copied(text: string): string {
   return Buffer.from(text).toString()
 }
@@ -176,7 +176,7 @@ function sizeOf(range: AddressRange): number {
   return range.version === 4 ? range.last - range.first + 1 : Number((range.last - range.first + 1n) >> 68n)
 }
 
-/** Undefined for a block that says nothing: its addresses belong to the block around it. */
+/** Undefined for a block without information: its addresses belong to the block around it. */
 function textOf(use: BlockUse): string | undefined {
   const text = use.kind === 'purpose' ? use.word : use.name
   if (text === undefined || (use.kind !== 'purpose' && isNotKnownName(text))) return undefined
@@ -202,7 +202,7 @@ class HolderRules {
 
   /**
    * A holder keeps its addresses, unless a block around it belongs to the same company: then it is the provider itself. A
-   * pool inside a holder's block is the holder's. A provider's block says nothing.
+   * pool inside a holder's block is the holder's. A provider's block decides nothing.
    * @param outer record of the block around it; -1 for none
    */
   recordOf(number: number, around: readonly number[], outer: number): number {

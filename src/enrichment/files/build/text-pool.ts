@@ -8,7 +8,7 @@ const GROWTH = 1.5
 /** A UTF-16 code unit takes at most 3 bytes in UTF-8. */
 const UTF8_BYTES_MAX = 3
 
-/** Numbers texts, equal ones alike, in a tenth of the memory of a `Map`: a registry has millions of names. */
+/** Numbers texts, equal texts once, in a tenth of the memory of a `Map`: a registry has millions of names. */
 export class TextPool {
   #bytes = Buffer.allocUnsafe(BYTES_AT_FIRST)
   #ends = new Uint32Array(TEXTS_AT_FIRST)

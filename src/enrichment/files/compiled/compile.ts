@@ -115,7 +115,7 @@ async function compileInto(folder: string, path: string): Promise<About> {
     )
     return { format: name, ...about }
   } catch (error) {
-    // It is loaded directly then, which says so again.
+    // It is loaded directly then, and the same problem is reported again.
     if (error instanceof NotDataError) return { direct: true }
     if (!(error instanceof InputError)) throw error
     return { reason: error.message.replace(`${path}: `, '') }

@@ -21,7 +21,7 @@ export type About =
   | { readonly reason: string }
   /** The file is loaded directly. */
   | { readonly direct: true }
-  /** What the format says of its compiled form. */
+  /** The format's description of its compiled form. */
   | { readonly format: string }
 
 /** Whether a file is compiled, if its format has a compiled form. */

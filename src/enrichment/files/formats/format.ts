@@ -17,12 +17,12 @@ export interface FileToRead {
 
 /**
  * A format of data files. Each is one file of this folder and one line in `formats.ts`.
- * @typeParam About what a compiled form says of itself, as JSON
+ * @typeParam About the description in a compiled form, as JSON
  */
 export interface DataFormat<About extends object = object> {
   /** Identifies the format in compiled data. */
   readonly name: string
-  /** Matches the names of its files. The provider is named after what is left without the match. */
+  /** Matches the names of its files. The provider has the name without the match. */
   readonly ending: RegExp
   /**
    * Undefined: every file with this ending, which no format before it has recognised, is of this format.
@@ -34,7 +34,7 @@ export interface DataFormat<About extends object = object> {
   companionsOf?(path: string): readonly string[]
   /** @throws InputError with the reason, and the line if known; NotDataError when the file holds no data */
   load(file: FileToRead): Promise<Provider>
-  /** For files that take too long to load only to name their content. */
+  /** For files that take too long to load when only their content must be named. */
   summarise?(path: string): Promise<Summary>
   /** Undefined: files of every size are loaded by the processes that serve. */
   readonly compiled?: CompiledForm<About>

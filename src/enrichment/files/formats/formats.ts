@@ -35,7 +35,7 @@ export async function formatOf(path: string): Promise<DataFormat> {
     line ??= readStart(path)
     if (format.recognises(await line, basename(path))) return format
   }
-  throw new InputError('not recognised: no format of this ending starts with such a line')
+  throw new InputError('not recognised: no format of this ending starts with this line')
 }
 
 /** Paths of the files that change the meaning of a file. They need not exist. */

@@ -21,7 +21,7 @@ interface About {
   readonly networks: boolean
 }
 
-/** A user's own table of organisations: every CSV and NDJSON file that is nothing else. */
+/** A user's own table of organisations: every CSV and NDJSON file that no other format recognises. */
 export const organisations: DataFormat<About> = {
   name: 'organisations',
   ending: /\.(?:csv|ndjson)(?:\.gz)?$/i,

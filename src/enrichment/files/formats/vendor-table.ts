@@ -25,7 +25,7 @@ export type VendorRecord = Readonly<Record<string, string | number | boolean>>
 
 /** A vendor's table of ranges. */
 interface VendorTable extends Pick<DataFormat, 'name' | 'ending' | 'recognises'> {
-  /** The vendor's name for people; undefined: told by the columns. */
+  /** The vendor's name for people; undefined: derived from the columns. */
   readonly vendor?: string
   /** Yields to other work. @param text UTF-8 @throws InputError with the line and the reason */
   rows(text: Buffer): AsyncIterable<VendorRow>

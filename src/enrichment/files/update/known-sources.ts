@@ -9,7 +9,7 @@ export interface KnownSource {
   readonly holds: string
   /** Data sets of one kind replace each other, except lists of networks. */
   readonly kind: 'asn' | 'location' | 'registry' | 'list'
-  /** `{key}` stands for the key, `{month}` for the month. */
+  /** `{key}` is replaced by the key, `{month}` by the month. */
   readonly url: string
   /** Name of the file in the folder. */
   readonly file: string

@@ -7,7 +7,7 @@ import { replaceFile } from '../replace-file.ts'
 
 /** One entry of `sources.json`: the origin of a data file. */
 export interface Source {
-  /** http or https. `{key}` stands for the key, `{month}` for the current month: 2026-11. */
+  /** http or https. `{key}` is replaced by the key, `{month}` by the current month: 2026-11. */
   readonly url: string
   /** Name of the file in the folder. */
   readonly file: string

@@ -13,7 +13,7 @@ export interface Shape {
   readonly paths: FieldPaths
 }
 
-/** Members that are named to people, each clipped: a name can have 16 MB. */
+/** Members named in messages, each clipped: a name can have 16 MB. */
 const KEYS_NAMED_MAX = 100
 
 /** A file whose records have no known members. */
@@ -27,7 +27,7 @@ interface UnknownShape {
  * Recognises a file by the members of its records. `database_type` only breaks ties, because vendors share tools and names.
  * A member counts if any sample has it, because many files omit false and empty values. Yields to other work.
  * @param samples decoded records
- * @param statedVendor undefined: told by `databaseType` and members
+ * @param statedVendor undefined: derived from `databaseType` and members
  */
 export async function recognise(
   databaseType: string,

@@ -75,7 +75,7 @@ export class SearchTree {
   /**
    * Visits all networks with data in ascending order. IPv4 networks are visited once, as IPv4, and not at the IPv6
    * prefixes that alias them.
-   * @throws InputError when nodes share children to such a degree that the walk would not end
+   * @throws InputError when nodes share so many children that the walk would not end
    */
   eachNetwork(visit: NetworkVisitor): void {
     this.eachNetworkInWords((network, record) => visit(addressRange(network), record))

@@ -43,7 +43,7 @@ export function asNamed(value: unknown): string | undefined {
   return text === undefined || isNotKnownName(text) ? undefined : text
 }
 
-/** `13335`, `"13335"` or `"AS13335"`; 0 stands for "none". */
+/** `13335`, `"13335"` or `"AS13335"`; 0 means none. */
 export function asAsn(value: unknown): number | undefined {
   const asn = typeof value === 'string' ? Number(value.trim().replace(/^as/i, '') || Number.NaN) : Number(value)
   return Number.isInteger(asn) && asn >= 1 && asn <= ASN_MAX ? asn : undefined

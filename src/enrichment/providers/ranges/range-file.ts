@@ -54,7 +54,7 @@ export function rangeFileParts({ head, index, records }: RangeFileContent): Buff
   return sealedParts(RANGE_FILE, { ...head, ...stored }, [...columns, ends, texts])
 }
 
-/** What the head of a sealed file says about an index. */
+/** The description of an index in the head of a sealed file. */
 export interface StoredIndex {
   /** Width of the owners. */
   readonly ownerBits: 16 | 32

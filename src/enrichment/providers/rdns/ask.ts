@@ -64,7 +64,7 @@ function hostnamesIn(names: readonly string[]): string[] {
   return [...new Set(valid)]
 }
 
-/** The time to live of the record that resolves the name to the address, in seconds; undefined without such a record. */
+/** The time to live of the record that resolves the name to the address, in seconds; undefined without one. */
 async function confirm(
   resolver: QueryResolver,
   name: string,

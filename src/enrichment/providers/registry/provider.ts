@@ -7,7 +7,7 @@ import { openRangeFile } from '../ranges/range-file.ts'
 /** `databaseType` of the range files that `files/build/registry-writer.ts` writes. */
 export const REGISTRY_TYPE = 'ipid registry'
 
-/** What a block's record says: its holder, or the word that says that it is a provider's own. */
+/** The content of a block's record: its holder, or the word that marks it as a provider's own. */
 export interface BlockRecord {
   readonly name?: string | undefined
   readonly purpose?: string | undefined
@@ -28,7 +28,7 @@ export function registryProvider({ warnings, ...options }: RegistryOptions): Pro
   return new RangeFileProvider(options, openRangeFile(options.bytes), about, factsOf)
 }
 
-/** A file with nothing but organisations, which name the holders of the blocks in other files. */
+/** A file with organisations only. They name the holders of the blocks in other files. */
 export function organisationsProvider(name: string, records: number, builtAt: Date | undefined): Provider {
   return {
     ...{ name, kind: 'registry', recognisedAs: 'RPSL organisations', builtAt, records, warnings: [] },

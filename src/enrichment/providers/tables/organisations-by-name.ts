@@ -17,7 +17,7 @@ interface Candidate {
   readonly row: PackedRow
 }
 
-/** Numbers of rows by what names their organisation. */
+/** Numbers of rows by the names of their organisation. */
 export interface NameIndexes {
   readonly domains: TextIndex
   /** By folded `org_name`. */

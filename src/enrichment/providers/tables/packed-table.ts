@@ -42,7 +42,7 @@ interface TableHead extends SealedHead, StoredIndex, Pick<PackedTable, 'records'
   readonly hasNames: boolean
 }
 
-/** @param source what the table was made from */
+/** @param source the origin of the table */
 export function sealTable(source: string, table: PackedTable): Buffer {
   const { records, unknownColumns, networks, networkRows, systems, systemRows, rows, names } = table
   const { stored, columns } = storedIndex(table.index)

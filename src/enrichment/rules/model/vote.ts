@@ -70,7 +70,7 @@ const TRADE_OVERRULED = 0.96
 
 /**
  * The vote of the model against the words that decided, when it is sure without them: `Cable Video Peru` sells cable television.
- * Undefined when the words stand, or nothing is known of the AS.
+ * Undefined when the words keep their result, or nothing is known about the AS.
  */
 export function overrule(
   subject: Subject,

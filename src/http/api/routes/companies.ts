@@ -21,7 +21,7 @@ import type { Route } from '../../route/route.ts'
 import { assertSchema, schemaError } from '../../route/schema.ts'
 
 const { rows: ROWS, rowsMax: ROWS_MAX, days: DAYS, daysMax: DAYS_MAX, cursorMaxChars } = COMPANIES_API_LIMITS
-/** Parameters that are no terms of a filter. */
+/** Parameters that are not terms of a filter. */
 const OWN = ['limit', 'cursor', 'updated_since', 'where', 'segment'] as const
 
 /** `GET /v1/companies`: the companies of a tenant in the order of their ids, which no event changes. */
@@ -126,7 +126,7 @@ function asFieldError<T>(path: string, read: () => T): T {
   }
 }
 
-/** Reads the text once by itself, so that its errors are its own, and returns its terms. */
+/** Reads the text alone first, so that its errors name it, and returns its terms. */
 function termsOf(where: string): string[] {
   const filter = parseWhere(where)
   return Object.entries(filter).flatMap(([name, value]) =>

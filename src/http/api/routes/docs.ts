@@ -33,7 +33,7 @@ const STYLE = `body { margin: 0; }
 .swagger-ui .scheme-container { box-shadow: none; }
 `
 
-/** Without `validatorUrl: null`, the page would send the document to a server of others. */
+/** Without `validatorUrl: null`, the page would send the document to a foreign server. */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)
@@ -67,13 +67,13 @@ interface File {
 }
 
 const FILES: Readonly<Record<string, File>> = {
-  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => ofPackage('swagger-ui.css') },
-  'swagger-ui-bundle.js': { type: SCRIPT, read: () => ofPackage('swagger-ui-bundle.js') },
+  'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readPackageFile('swagger-ui.css') },
+  'swagger-ui-bundle.js': { type: SCRIPT, read: () => readPackageFile('swagger-ui-bundle.js') },
   'page.css': { type: 'text/css; charset=utf-8', read: async () => Buffer.from(STYLE) },
   'start.js': { type: SCRIPT, read: async () => Buffer.from(START) },
 }
 
-function ofPackage(name: string): Promise<Buffer> {
+function readPackageFile(name: string): Promise<Buffer> {
   return readFile(join(dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`)), name))
 }
 

@@ -27,20 +27,20 @@ export function createRouter(routes: readonly EngineRoute[]): FindRoute {
     else if (path.includes(':')) patterns.push({ route, segments: path.split('/') })
     else paths.set(`${method} ${path}`, route)
   }
-  const ofPath = (method: string, path: string, query: string): Found | undefined => {
+  const findPath = (method: string, path: string, query: string): Found | undefined => {
     const route = paths.get(`${method} ${path}`)
-    return route === undefined ? ofPattern(patterns, method, path, query) : { route, parameters: [], query }
+    return route === undefined ? findPattern(patterns, method, path, query) : { route, parameters: [], query }
   }
   return (method, target) => {
     const { path, query } = split(target)
-    const found = ofPath(method, path, query) ?? ofPath('any', path, query)
+    const found = findPath(method, path, query) ?? findPath('any', path, query)
     if (found !== undefined) return found
     const route = rest.get(method) ?? rest.get('any')
     return route === undefined ? undefined : { route, parameters: [], query }
   }
 }
 
-function ofPattern(patterns: readonly Pattern[], method: string, path: string, query: string): Found | undefined {
+function findPattern(patterns: readonly Pattern[], method: string, path: string, query: string): Found | undefined {
   if (patterns.length === 0) return undefined
   const segments = path.split('/')
   for (const { route, segments: wanted } of patterns) {

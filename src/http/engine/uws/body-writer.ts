@@ -60,7 +60,7 @@ export class UwsBodyWriter implements BodyWriter {
     return requestId === undefined
   }
 
-  /** The kernel has room. Returns true: the next write flushes what is held. */
+  /** The kernel has room. Returns true: the next write flushes the held data. */
   #onRoom(): boolean {
     if (this.#ended) return true
     const byte = this.#full ? this.#output.takeByte() : undefined

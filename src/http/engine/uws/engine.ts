@@ -15,7 +15,7 @@ export type UwsPackage = Pick<
  * uWebSockets.js. By itself it closes, without a response, a connection that sends less than 160 KiB in about 10 s, one
  * whose client makes no room for 10 s, and one that sends a request before the last was answered.
  *
- * Its parser skips two bytes after the last chunk and reads what follows as a request. A trailer would become one, and a
+ * Its parser skips two bytes after the last chunk and reads the rest as a request. A trailer would become one, and a
  * proxy would pass its response to another client. So a chunked request is the last of its connection: its response never
  * ends the request for uWebSockets.js, which closes the connection when anything else arrives.
  *

@@ -14,7 +14,7 @@ interface CompareFlags {
   readonly json?: boolean
 }
 
-/** `ipid compare`: what another data folder would say about the stored addresses. */
+/** `ipid compare`: compares another data folder's answers on the stored addresses. */
 export function compareCommand(context: CliContext): Command {
   const command = truthCommand('compare', 30).addOption(
     new Option('--with <dir>', 'the other data folder').makeOptionMandatory(),

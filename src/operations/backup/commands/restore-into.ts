@@ -16,7 +16,7 @@ import { withStores } from './own-stores.ts'
 export interface RestoreRun {
   readonly path: string
   readonly manifest: BackupManifest
-  /** Of the instance to fill. */
+  /** Settings of the instance to fill. */
   readonly config: Config
   readonly env: Environment
   readonly log: Logger
@@ -25,7 +25,7 @@ export interface RestoreRun {
 
 /** Called with the stores of the restored instance. */
 export interface RestoreWatch {
-  /** When the tables are filled and still have the form of the backup. */
+  /** Called when the tables are filled and still have the form of the backup. */
   onTables(tables: ClickHouseTables): Promise<void>
   onEnd(client: RedisClient): Promise<void>
 }

@@ -23,7 +23,7 @@ interface RestoreFlags {
 export function restoreCommand(context: CliContext): Command {
   const command = new Command('restore')
     .argument('<from>', 'folder of the backup, its URL, or BACKUP_URL for the newest one')
-    .option('--check', 'restore it into a temporary folder, compare it with what was stored, and remove it again')
+    .option('--check', 'restore it into a temporary folder, compare it with the stored figures, and remove it again')
     .option('--list', 'check its files and list its keys, sources, alerts and exports; restore nothing')
     .option('--json', 'print JSON')
   return addSettings(command, RESTORE_SETTINGS).action(async (from: string, { check, list, json }: RestoreFlags) => {
@@ -110,7 +110,7 @@ function isPulled({ place, revoked_at }: ListedSource): boolean {
   return place !== null && revoked_at === null
 }
 
-/** What opens the instance, and what leaves it: the backup may have been changed by somebody else. */
+/** The records that open the instance or send data out: somebody else may have changed the backup. */
 function printContents(out: NodeJS.WritableStream, { keys, sources, alerts, exports }: BackupContents): void {
   const list = (headings: readonly string[], rows: readonly (readonly Cell[])[]) => {
     if (rows.length === 0) return

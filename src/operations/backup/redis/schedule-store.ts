@@ -16,7 +16,7 @@ export interface KeptBackup {
   readonly bytes: number
 }
 
-/** The schedule of backups and what came of it. A status reads it without knowing the settings. */
+/** The schedule of backups and its results. A status reads it without knowing the settings. */
 export interface ScheduleState {
   /** The folder or bucket. */
   readonly place: string
@@ -33,7 +33,7 @@ export interface ScheduleState {
   readonly last?: KeptBackup | undefined
   /** Why the last attempt failed; undefined: it did not. */
   readonly error?: { readonly atMs: number; readonly message: string } | undefined
-  /** What is being written, or was when its process was killed. */
+  /** The attempt in progress, or that of a killed process. */
   readonly attempt?: { readonly name: string; readonly dueMs: number; readonly beganMs: number } | undefined
 }
 

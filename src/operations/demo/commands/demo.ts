@@ -9,7 +9,7 @@ import { integerOption, waitOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printLines } from '../../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
 
-/** Marks the sources of made-up visits, so that one command finds and removes what they brought. */
+/** Marks the sources of made-up visits, so that one command finds and removes their events. */
 const NAME = 'Demo visits (made up)'
 const REMOVED_NAME = 'Demo visits (removed)'
 const KIND = 'http'
@@ -30,7 +30,7 @@ interface DemoFlags {
 /** `ipid demo`: fills a tenant with made-up visits, or removes them. */
 export function demoCommand(context: CliContext): Command {
   const command = new Command('demo')
-    .option('--tenant <name>', 'whose accounts they fill', 'demo')
+    .option('--tenant <name>', 'tenant of the visits', 'demo')
     .addOption(integerOption('days', 'n', 'days up to now', { least: 1, most: 365, otherwise: 30 }))
     .addOption(
       integerOption('seed', 'n', 'the same seed draws the same visits', { least: 0, most: 9_999, otherwise: 1 }),

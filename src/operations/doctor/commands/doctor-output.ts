@@ -11,7 +11,7 @@ interface Report {
   readonly data_dir: string
   /** Whether an ipid is ready on `data_dir`, so that its stores were asked. */
   readonly running: boolean
-  /** Problems, then risks, then what is fine. */
+  /** Problems, then risks, then fine findings. */
   readonly findings: readonly Finding[]
 }
 
@@ -26,7 +26,7 @@ export function reportOf(findings: readonly Finding[], { config, dir, running }:
   }
 }
 
-/** Prints a report as one page: first what to mend, last what is fine. */
+/** Prints a report as one page: first the problems, last the fine findings. */
 export function printReport(out: NodeJS.WritableStream, report: Report): void {
   const { problems, risks, findings, data_dir: dataDir, running } = report
   const counts = `${numbered(problems, 'problem')}, ${numbered(risks, 'risk')}`

@@ -15,7 +15,7 @@ interface EraseFlags extends SelectorFlags {
 /** `ipid erase TENANT --ip|--account|--event|--source`: removes events from all stores, while everything runs. */
 export function eraseCommand(context: CliContext): Command {
   const command = new Command('erase')
-    .argument('<tenant>', 'whose events')
+    .argument('<tenant>', 'tenant of the events')
     .option('--ip <address>', 'events of this address, in any spelling')
     .option('--account <id>', 'events of this account')
     .option('--event <id>', 'the event of this id')

@@ -68,7 +68,7 @@ export class RedisErasableRecords implements ErasableRecords {
     await this.#untilPassed(deadlineMs)
   }
 
-  /** Waits for a file that is being written. The attempt of a process that ended is no reason to wait: its successor removes the file. */
+  /** Waits for a file that is being written. Does not wait for an attempt whose process ended: its successor removes the file. */
   async #untilExported(tenantId: string, deadlineMs: number): Promise<void> {
     const { client } = this.#options
     const exports = new RedisExports(client)

@@ -47,7 +47,7 @@ export class ReenrichJobs {
   }
 
   /**
-   * Requests a job. It joins the one that waits, which then has the rules of both and the longer past.
+   * Requests a job. Joins a waiting one, which then has the rules of both and the longer past.
    * @returns the job that will apply the rules
    * @throws InputError when it would have too many rules
    */
@@ -60,7 +60,7 @@ export class ReenrichJobs {
     throw new UnavailableError('too many requests at once for this tenant: try again')
   }
 
-  /** @returns what became of it; `too late`: it replaces events, and will end soon */
+  /** @returns the result; `too late`: it replaces events, and will end soon */
   async cancel(tenantId: string, jobId: string): Promise<'cancelled' | 'cancelling' | 'too late' | 'unknown'> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       const text = await answered(this.#client.hget(keys.waitingReenrichments(), tenantId))

@@ -13,7 +13,7 @@ export interface ReenrichJob {
   readonly jobId: string
   readonly tenantId: string
   readonly state: (typeof REENRICHMENT_STATES)[number]
-  /** Added and removed rules. Only events that one of them is about are judged again. */
+  /** Added and removed rules. Only events that one of them applies to are judged again. */
   readonly rules: readonly string[]
   /** Whether events of organisations of unknown class are judged again. */
   readonly unclassified: boolean
@@ -47,10 +47,10 @@ export type ReenrichRequest = Pick<
 
 const NONE_HIDDEN = { shown_events: 0, shown_visits: 0, deleted_events: 0 } as const
 
-/** Below this share a guess of the time left is worthless. */
+/** Below this share an estimate of the remaining time is worthless. */
 const GUESSED_FROM_SHARE = 0.05
 
-/** The job as people and programs see it. */
+/** The job for people and programs. */
 export function reenrichmentOf(job: ReenrichJob, nowMs: number): Reenrichment {
   const { state, share, startedAtMs, endedAtMs, step } = job
   const isRunning = state === 'running'

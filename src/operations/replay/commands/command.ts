@@ -47,7 +47,7 @@ function assertDays({ from, to }: ReplayFlags): void {
   if (from > to) throw new InputError(`--to ${to} is before --from ${from}`)
 }
 
-/** Stored events know their batch job, but none of the other things that select archived events. */
+/** Stored events know their batch job, but none of the other properties that select archived events. */
 function assertFlags({ reenrich, source, run, where }: ReplayFlags): void {
   if (!reenrich) return
   if (where !== undefined)

@@ -41,7 +41,7 @@ interface StatusStores {
   /** Limits of tenants; undefined: the status has no quotas. */
   readonly plans?: Plans
   readonly clock?: Clock
-  /** `DATA_DIR` of this machine, for its disk. Undefined: it is on no disk of this machine. */
+  /** `DATA_DIR` of this machine, for its disk. Undefined: it is on no local disk. */
   readonly dataDir?: string
 }
 

@@ -21,7 +21,7 @@ export interface PartIndex {
   readonly form?: number
   readonly lane: 'live' | 'batch'
   readonly lines: number
-  /** Of the lines, before compression. */
+  /** Size of the lines, before compression. */
   readonly bytes: number
   readonly entries: readonly IndexEntry[]
   /**

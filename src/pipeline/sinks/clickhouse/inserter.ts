@@ -4,10 +4,10 @@ import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { UnavailableError } from '../../../run/errors.ts'
 import { DATABASE } from '../../../stores/clickhouse/client.ts'
 import {
-  ALL_HAVE_TO_ANSWER,
+  ALL_REPLICAS_MUST_ANSWER,
   BY_MAJORITY,
+  REPLICAS_MAY_BE_DOWN,
   type Shards,
-  SOME_MAY_BE_AWAY,
   shardsOf,
 } from '../../../stores/clickhouse/cluster.ts'
 import { everyReplica, localOf } from '../../../stores/clickhouse/cluster-form.ts'
@@ -171,12 +171,12 @@ export async function absentRows(
   const lines = rows.flatMap(linesOf)
   if (cluster === undefined) return (await tooFew(client, lines, notIn(table))).map(({ line }) => line)
   const query = belowMajority(table, cluster)
-  const suspects = await tooFew(client, lines, query, SOME_MAY_BE_AWAY)
+  const suspects = await tooFew(client, lines, query, REPLICAS_MAY_BE_DOWN)
   const certain = await tooFew(
     client,
     suspects.map(({ line }) => line),
     query,
-    ALL_HAVE_TO_ANSWER,
+    ALL_REPLICAS_MUST_ANSWER,
   )
   if (certain.some(({ replicas }) => replicas > 0))
     throw new UnavailableError(`waiting for rows of ${table.name} that are on fewer replicas than a majority`)

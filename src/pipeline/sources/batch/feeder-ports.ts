@@ -42,7 +42,7 @@ export interface LaneLevel {
 /**
  * A feeder's side of the store, and its lease of shares of the tenants. Every method may be repeated after a crash and acts once.
  * A feeder whose lease expired while it worked may still feed and advance the chunk that it holds; that also happens once. After a
- * loss of the connection every write rejects until the next `acquire`, because another server may lack what was read.
+ * loss of the connection every write rejects until the next `acquire`, because another server may lack the data that was read.
  */
 export interface FeederStore extends Lease {
   /** Whether this feeder holds more than its part while other feeders wait. */

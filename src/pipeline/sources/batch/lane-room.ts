@@ -41,7 +41,7 @@ export class LaneRoom {
   /** Above 0: a chunk may be added. A job with an archive needs both numbers above 0. */
   events = 0
   payloads = 0
-  /** Of events. Without room for bytes there is none for events. */
+  /** Bytes of events that may be added. Without room for bytes there is no room for events. */
   #bytes = 0
 
   constructor(options: LaneRoomOptions) {
@@ -67,7 +67,7 @@ export class LaneRoom {
         : this.#inLane.payloads.room(payloads, waitingPayloadsMax, fractions.payloads)
   }
 
-  /** Reserves room for a chunk. @param bytes of its events, as they are in the lane */
+  /** Reserves room for a chunk. @param bytes size of its events in the lane */
   take({ fed, rejected, invalidIp }: ChunkCounts, archived: boolean, bytes = 0): void {
     this.events -= fed
     this.#bytes -= bytes

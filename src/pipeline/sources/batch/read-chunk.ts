@@ -239,7 +239,7 @@ function bareLine(raw: string, line: number): string {
 /** Start of the detail of a line that is not JSON. The position of the error follows. */
 export const NOT_JSON = 'is not JSON'
 
-/** What is wrong with a line: `fault` for the tables, `detail` for people. */
+/** The fault of a line: `fault` for the tables, `detail` for people. */
 interface LineFault {
   readonly fault: 'not UTF-8' | 'too long' | 'too deep' | 'unreadable' | 'not JSON' | 'schema' | 'no address'
   readonly detail: string

@@ -3,7 +3,7 @@ import { parseAddress } from '../../event/address.ts'
 import { type JsonObject, pageOf, type ToolEvent, unlessEmpty } from '../tools/tool-event.ts'
 import type { LineResult } from './line-format.ts'
 
-/** A request as a web server or a proxy logs it. `-` and `''` stand for a missing text. */
+/** A request as a web server or a proxy logs it. `-` and `''` mean that a text is missing. */
 export interface AccessLine {
   readonly ip: string | undefined
   /** RFC 3339 */
@@ -48,7 +48,7 @@ export function accessEvent(line: AccessLine, all: boolean): LineResult {
   return { event }
 }
 
-/** The text, unless it stands for a missing one. */
+/** The text; undefined when it means a missing one. */
 export function given(text: string | undefined): string | undefined {
   return text === '-' || text === '' ? undefined : text
 }

@@ -8,7 +8,7 @@ const LINE =
   /^(?:https?|h2|grpcs|wss?) (\S+) \S+ (\S+) \S+ \S+ \S+ \S+ (\d{3}|-) \S+ \S+ (\d+|-) "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"/
 
 /**
- * Access logs of AWS' Application Load Balancer. Its trace id is no id of the request: it goes through several services, and a client
+ * Access logs of AWS' Application Load Balancer. Its trace id does not identify the request: it passes through several services, and a client
  * can choose it.
  */
 export const alb: LineFormat = {

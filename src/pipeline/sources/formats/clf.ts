@@ -111,7 +111,7 @@ function unescaped(text: string): string {
   return bytes.toString('utf8')
 }
 
-/** What follows the user agent; undefined when the line has none, or is of another format. */
+/** The text after the user agent; undefined when the line has none, or another format. */
 function tailOf(line: string): string | undefined {
   const match = LINE.exec(line)
   return match?.[7] === undefined ? undefined : (match[8] ?? '')

@@ -8,7 +8,7 @@ import { jsonReader, mostObjects } from './json-lines.ts'
 import type { LineFormat, ReadLineOptions } from './line-format.ts'
 
 /*
- * Events as analytics tools export them. A tool has corrected their times already, and no connection can tell an address.
+ * Events as analytics tools export them. A tool has corrected their times already, and no connection has an address.
  */
 
 interface ExportFormat {

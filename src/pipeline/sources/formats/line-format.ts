@@ -29,7 +29,7 @@ export interface LineReader {
   /** Use `readLine`, which never throws. @param line without its end, not blank */
   read(line: string): LineResult
   /**
-   * The header line that holds for the next line, such as `#Fields: …`. Another reader that first reads it can continue in the
+   * The header line that applies to the next line, such as `#Fields: …`. Another reader that first reads it can continue in the
    * middle of the file. Undefined: the format has none, or none has come yet.
    */
   readonly header: string | undefined
@@ -38,7 +38,7 @@ export interface LineReader {
 /** `skipped` and `rejected` are reasons, which quote nothing of the line. */
 export type LineResult = { readonly event: ToolEvent } | { readonly skipped: string } | { readonly rejected: string }
 
-/** What a line becomes. Like `LineResult`, with the event as JSON. */
+/** The result for a line. Like `LineResult`, with the event as JSON. */
 export type LineJson = { readonly json: string } | Exclude<LineResult, { readonly event: ToolEvent }>
 
 /**
@@ -72,10 +72,10 @@ export function eventLine(event: ToolEvent, ownId: () => string): string {
   })
 }
 
-/** For lines that carry no request, such as those that start with `#`. */
+/** For lines without a request, such as those that start with `#`. */
 export const COMMENT: LineResult = { skipped: 'comment' }
 
-/** Whether at least half of the lines match. There may be a line of another program among them. */
+/** Whether at least half of the lines match. Lines of another program may be among them. */
 export function most(lines: readonly string[], matches: (line: string) => boolean): boolean {
   return lines.length > 0 && lines.filter(matches).length * 2 >= lines.length
 }

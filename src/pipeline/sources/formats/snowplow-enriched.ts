@@ -21,7 +21,7 @@ const COLUMNS = (
   'derived_tstamp event_vendor event_name event_format event_version event_fingerprint true_tstamp'
 ).split(' ')
 
-/** With a place of their own, or parts of others. What Snowplow knows of the address is left out: it would be another's answer. */
+/** Columns with a place of their own, or parts of others. Snowplow's own facts about the address are left out. */
 const PLACED =
   /^(?:event|event_id|platform|user_ipaddress|.*_tstamp|page_url.*|page_referrer|refr_url.*|geo_.*|ip_.*|v_.*|name_tracker|contexts|derived_contexts|unstruct_event|useragent|domain_sessionid|event_vendor|event_name|event_format|event_version|event_fingerprint|user_id|domain_userid|network_userid|etl_tags)$/
 

@@ -111,7 +111,7 @@ function isCloudfront(record: JsonObject): boolean {
   return Object.keys(record).some((name) => name.startsWith('x-edge-') || name === 'x-host-header')
 }
 
-/** CloudFront encodes the `%` of what is encoded already. */
+/** CloudFront encodes the `%` of an encoded character again. */
 function onceEncoded(text: string): string {
   return text.includes('%25') ? text.replaceAll('%25', '%') : text
 }

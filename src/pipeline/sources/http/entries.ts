@@ -44,7 +44,7 @@ export function entryFormat({ preset: name, map = {} }: Pick<SourceFacts, 'prese
 interface RequestFacts {
   /** The address of an event's visitor; undefined: there is none. */
   readonly addressOf: (event: ToolEvent) => unknown
-  /** `''`, or what Amazon Data Firehose calls the request in each of its attempts. */
+  /** `''`, or Amazon Data Firehose's name of the request, the same in each of its attempts. */
   readonly firehoseRequestId: string
   /** Counts memory that the reader keeps. @param bytes negative when it needs less again @throws HttpError 429 */
   hold(bytes: number): void

@@ -15,7 +15,7 @@ import {
   TAB,
 } from '../../../run/json-codes.ts'
 
-/** Stands for a value that is longer than a line of an upload may be. */
+/** Replaces a value that is longer than a line of an upload may be. */
 export const TOO_LONG_VALUE = Symbol('too long')
 /** Bytes of a value, which need not be JSON: a line, or an element of an array. */
 export type BodyValue = Buffer | typeof TOO_LONG_VALUE
@@ -25,9 +25,9 @@ const PARTS_MAX = 4_096
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
- * Cuts a body into the values that are its events: the lines of NDJSON, the elements of a JSON array, or one object, which may have
+ * Cuts a body into one value per event: the lines of NDJSON, the elements of a JSON array, or one object, which may have
  * line breaks. Holds one value, so a body of any size needs little memory. A broken line or element is passed on like any other; only
- * what separates elements must be right.
+ * the separators between elements must be right.
  */
 export class JsonValues {
   readonly #wrappedIn: string | undefined
@@ -100,7 +100,7 @@ export class JsonValues {
     return this.#mode === 'array' ? at + 1 : at
   }
 
-  /** Later lines that begin as an array does are broken lines: an array among them could take in all that follow. */
+  /** Later lines that begin like an array are broken lines: an array among them could swallow the rest of the body. */
   #modeOf(first: number): 'wrapper' | 'object' | 'array' | 'lines' {
     if (this.#isBodyStart && first === OPEN_BRACE) return this.#wrappedIn === undefined ? 'object' : 'wrapper'
     return (this.#isBodyStart || this.#isAfterArray) && first === OPEN_BRACKET ? 'array' : 'lines'
@@ -129,7 +129,7 @@ export class JsonValues {
     return until
   }
 
-  /** Reads what is held as lines. The last one is not complete, and stays held. */
+  /** Reads the held bytes as lines. The last one is not complete, and stays held. */
   #heldAsLines(): BodyValue[] {
     const held = this.#held.take()
     this.#mode = 'lines'

@@ -2,12 +2,12 @@ import type { SetupBlock, SourcePreset } from '../../declaration/source.ts'
 import type { Paths } from '../mapping.ts'
 import { type JsonObject, labelOf, objectOf, textOf } from '../tools/tool-event.ts'
 
-/** What is known of a sender of logs: where its fields are, and what to paste to point it here. */
+/** A known sender of logs: where its fields are, and what to paste to make it send here. */
 export interface Preset extends SourcePreset {
   /** A source's own mapping goes before them. */
   readonly paths: Paths
   readonly eventType?: string
-  /** Keys that are not stored: credentials, and text that says nothing of a visit. */
+  /** Keys that are not stored: credentials, and text without information about a visit. */
   readonly dropped?: readonly string[]
   /** Whether a log entry is an event. Other entries are left out and not counted. Default: all are. */
   isEvent?(entry: JsonObject): boolean
@@ -15,7 +15,7 @@ export interface Preset extends SourcePreset {
   setup(url: string, id: string): readonly SetupBlock[]
 }
 
-export const ABOUT_SECRET = 'The key in it is secret: what is sent with it is believed.'
+export const ABOUT_SECRET = 'The key in it is secret: ipid trusts everything that is sent with it.'
 
 /** @param code with the server key */
 export function secretBlock(title: string, code: string): SetupBlock {

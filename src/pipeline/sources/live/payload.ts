@@ -43,7 +43,7 @@ function membersOf(text: string): string {
   return mayBeOurs ? (separatedMembers(object) ?? members) : members
 }
 
-/** Moves members that have the name of one of ours into an object `_sent`. Undefined when there are none. */
+/** Moves members with our names into an object `_sent`. Undefined when there are none. */
 function separatedMembers(object: string): string | undefined {
   const kept: string[] = []
   const separated: string[] = []

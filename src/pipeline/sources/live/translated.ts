@@ -45,7 +45,7 @@ interface TranslatedRoute<Own extends OwnSettings> extends Omit<SourceRoute<Own>
    * Turns a request into objects in the form of `EventEnvelope`; a `RefusedEvent` counts as one that does not fit the schema. The archive
    * stores these objects, so a replay does not need the source.
    * @param text the decoded body; `''` when the route takes none
-   * @returns the objects, or work that yields to others and returns them; it may go on while they are read
+   * @returns the objects, or work that yields to others and returns them; it may continue while they are read
    * @throws HttpError to refuse the whole request
    */
   translate(

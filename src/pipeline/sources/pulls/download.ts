@@ -26,7 +26,7 @@ interface DownloadOptions {
 
 export interface Downloaded {
   readonly status: number
-  /** Of the body, with status 200. Above `bytesMax`: there are more. */
+  /** Bytes of the body, with status 200. Above `bytesMax`: it is longer. */
   readonly bytes: number
 }
 

@@ -12,7 +12,7 @@ import { eventLine, type LineFormat, type LineReader, readLine } from '../format
 
 /** In place of a format's name: recognise it by the content. */
 export const AUTO = 'auto'
-/** What `--format` takes. */
+/** The values of `--format`. */
 export const PULL_FORMATS: readonly string[] = [AUTO, ...LINE_FORMATS.map(({ name }) => name)]
 
 interface LineOptions {
@@ -34,7 +34,7 @@ export interface EventLines {
   readonly lines: number
   /** How many of these are lines that cannot be events. */
   readonly rejected: number
-  /** Lines of the item so far, those of no event included. */
+  /** Lines of the item so far, including those without an event. */
   readonly read: number
 }
 
@@ -42,7 +42,7 @@ export interface EventLines {
 const UNPACKED_BYTES_MAX = 64 * 2 ** 30
 const READ_BYTES = 262_144
 const MAGIC_BYTES = 4
-/** With blank ones. */
+/** Includes blank ones. */
 const SAMPLE_LINES_MAX = 10_000
 
 const OTHER_FILES: readonly (readonly [start: string, what: string])[] = [
@@ -72,7 +72,7 @@ export async function* eventLines(files: AsyncIterable<PullFile>, options: LineO
       const rest = reader.end()
       if (rest !== undefined) yield rest
     } finally {
-      // Nothing else ends a source whose first bytes were enough.
+      // Closes a source that was not read to its end.
       if (bytes instanceof Readable) bytes.destroy()
       else await bytes[Symbol.asyncIterator]().return?.(undefined)
     }
@@ -127,7 +127,7 @@ class ItemReader {
     this.#read = linesBefore
   }
 
-  /** Of this file and those before it. */
+  /** Lines of this file and those before it. */
   get linesRead(): number {
     return this.#read
   }

@@ -35,7 +35,7 @@ const LOOK_EVERY_MS = 1_000
 /** How often to look while no source exists. */
 const NONE_EVERY_MS = 3_000
 const WAIT_MS = 2_000
-/** Between two runs that fail. */
+/** Delay after a failed run. */
 const FAILURE_DELAY: DelayBounds = { minMs: 2_000, maxMs: 3_600_000 }
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
 
@@ -205,7 +205,7 @@ export class Puller extends LeasedService {
     }
   }
 
-  /** Of a source that no longer exists, or was revoked. */
+  /** Removes a source that no longer exists or was revoked. */
   async #forget(id: string): Promise<void> {
     this.#states.delete(id)
     await this.#options.store.forget(id)

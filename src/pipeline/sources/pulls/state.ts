@@ -14,7 +14,7 @@ export interface PullState {
   readonly partials: readonly { readonly id: string; readonly lines: number }[]
   /** The newest jobs. A crash may have left their receipts. */
   readonly jobs: readonly string[]
-  /** Of the run that is in progress. */
+  /** Start of the run in progress. */
   readonly runningSinceMs?: number | undefined
   /** End of the last run. */
   readonly lastRunAtMs?: number | undefined
@@ -42,7 +42,7 @@ export interface PullProblem {
 
 const MESSAGE_CHARS_MAX = 2_000
 
-/** @param message may quote what a server answered, of any length */
+/** @param message may quote a server's answer, of any length */
 export function problemAt(message: string, atMs: number): PullProblem {
   return { message: message.slice(0, MESSAGE_CHARS_MAX), atMs }
 }
@@ -54,7 +54,7 @@ export interface PullAsk {
   readonly from?: string
 }
 
-/** How a source fares, for people and programs. Times are ISO 8601, UTC. */
+/** The status of a source, for people and programs. Times are ISO 8601, UTC. */
 export interface PullStatus {
   /** `new`: has not run yet. `failing`: its last run failed, and it tries again. */
   readonly status: 'new' | 'running' | 'waiting' | 'failing' | 'paused'

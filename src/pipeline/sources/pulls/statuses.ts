@@ -4,7 +4,7 @@ import type { Pipeline } from '../../declaration/pipeline.ts'
 import { readPullState } from './redis/pull-store.ts'
 import { type PullStatus, pullStatusOf } from './state.ts'
 
-/** How the sources that ipid pulls fare, by source id. Other sources, and revoked ones, are left out. */
+/** The statuses of the sources that ipid pulls, by source id. Other and revoked sources are left out. */
 export async function pullStatuses(
   client: Caller,
   { sources: entries }: Pick<Pipeline, 'sources'>,

@@ -50,11 +50,11 @@ export type TurnEnd =
 export interface TurnLimits {
   /** An item of at most this many bytes of lines shares a job with others. Held in memory, so that an item that fails leaves nothing. */
   readonly heldBytesMax: number
-  /** Of a job; the last piece may pass it. */
+  /** Bytes of a job. The last chunk may exceed it. */
   readonly jobBytesMax: number
   readonly jobLinesMax: number
   readonly jobItemsMax: number
-  /** How long to wait until a job may begin, milliseconds. Then the turn ends, so that other sources have theirs. */
+  /** How long to wait until a job may begin, milliseconds. Then the turn ends, so that other sources have their turns. */
   readonly roomWaitMs: number
   /** The same in the middle of a large item, which has to be fetched again if the turn ends. */
   readonly partRoomWaitMs: number
@@ -70,18 +70,18 @@ const LIMITS: TurnLimits = {
   partRoomWaitMs: 60_000,
 }
 const ROOM_EVERY_MS = 250
-/** Of `PullState.jobs`. */
+/** Length of `PullState.jobs`. */
 const JOBS_MAX = 2
-/** Of the name of a job's file. */
+/** Characters of a job's file name. */
 const NAME_CHARS_MAX = 200
 /** Items that may fail in one run before it ends. */
 const FAILURES_MAX = 10
-/** Runs in a row that may fail at an item. Then it is refused, so that it does not stop the others for ever. */
+/** Failed runs in a row at one item, after which it is refused so that it does not block the others. */
 const STUCK_MAX = 8
-/** With errors of a network or a server, they must also have failed for this long, so that an outage loses no item. */
+/** With errors of a network or a server, they must also span this time, so that an outage loses no item. */
 const OUTAGE_MS = 24 * 3_600_000
 
-/** Lines that go into one job, and what is done once the job exists. */
+/** Lines for one job, and the state once the job exists. */
 interface JobInProgress {
   readonly upload: Upload
   bytes: number
@@ -89,7 +89,7 @@ interface JobInProgress {
 }
 
 /**
- * Fetches what a source has, item by item, into batch jobs: exactly once, also when a process is killed at any point.
+ * Fetches the items of a source, one by one, into batch jobs: exactly once, even when a process is killed at any point.
  *
  * The lines of a job are spooled first. Then the intent is written: the id of the job, and the state after it. Then the job is created,
  * with a receipt that does not expire. Then the state is written, and intent and receipt are removed. After a crash the receipt says
@@ -119,7 +119,7 @@ export class PullTurn {
     this.#next = options.state
   }
 
-  /** What is stored now. */
+  /** The state in Redis. */
   get state(): PullState {
     return this.#state
   }
@@ -174,12 +174,12 @@ export class PullTurn {
     return this.#failure === undefined ? { end: 'done' } : { end: 'failed', error: this.#failure, isDenied: false }
   }
 
-  /** Finds out what became of the job of an earlier turn. */
+  /** Finds out whether an earlier turn created its job. */
   async #resolveIntent(): Promise<void> {
     const { source, store } = this.#options
     const intent = await store.intent(source.id)
     if (intent === undefined) {
-      // A crash may have left the receipts of jobs that are noted.
+      // A crash may have left the receipts of recorded jobs.
       await store.removeReceipts(this.#state.jobs)
       return
     }
@@ -254,7 +254,7 @@ export class PullTurn {
     return undefined
   }
 
-  /** Whether an error ends the turn, whatever the item. */
+  /** Whether an error ends the turn for any item. */
   #isFinal(error: unknown): boolean {
     return error instanceof PullDeniedError || isOver(error) || this.#options.signal.aborted
   }

@@ -3,11 +3,11 @@ import { existsSync, readFileSync, type Stats, statSync } from 'node:fs'
 import { StartupError } from '../../../run/errors.ts'
 import type { LogFile } from './log-file.ts'
 
-/** How far a log was read. All of it before `offset` was sent and answered. */
+/** The progress in a log. Everything before `offset` was sent and answered. */
 export interface LogRecord {
   /** Part of the ids of its events. */
   readonly id: string
-  /** Where it was read last. */
+  /** Path where it was read last. */
   path: string
   dev: number
   ino: number
@@ -22,11 +22,11 @@ export interface LogRecord {
   tailBytes: number
   tailHash: string
   format: string
-  /** The header line that holds at `offset`. */
+  /** The header line that applies at `offset`. */
   header?: string | undefined
   /** The gzip file that was read to its end: the log itself, or a copy of it. */
   packed?: PackedFile | undefined
-  /** Nothing more can be added to it: it was truncated, and its copy was read. */
+  /** Nothing more can be added: it was truncated, and its copy was read. */
   ended?: boolean
   /** Milliseconds since the epoch. */
   seenAtMs: number
@@ -55,13 +55,13 @@ export interface CheckpointFile {
   append(content: string): void
 }
 
-/** Beyond this number, records of logs that are gone are dropped when the file is loaded. */
+/** Above this number, loading the file drops records of logs that no longer exist. */
 const RECORDS_MAX = 2_000
-/** The file is written anew when more than this was appended, and more than it had. */
+/** The file is rewritten once more was appended than this, and than its first line has. */
 const APPENDED_MAX_CHARS = 1_048_576
-/** A record that only was looked at is not saved again within this time. */
+/** A record that changed only in its time is not saved again within this time. */
 const SEEN_MS = 86_400_000
-/** What rotation adds to a name: `.1`, `.2.gz`, `-20261126`, `-2026-11-26.gz`, `.gz` */
+/** Suffixes that rotation adds to a name: `.1`, `.2.gz`, `-20261126`, `-2026-11-26.gz`, `.gz` */
 const ROTATED = /(?:[.-]\d[\d._-]*(?:\.?gz)?|\.gz)$/
 const HEAD_MAX_BYTES = 65_536
 const TAIL_MAX_BYTES = 1_024
@@ -75,7 +75,7 @@ const HASH_SIGN = 35
 export class Checkpoint {
   readonly records: LogRecord[]
   readonly #file: CheckpointFile
-  /** Size of the first line, and of what was appended. */
+  /** Size of the first line, and of the appended ones. */
   #wholeChars = 0
   #appendedChars = 0
   /** There is no file yet, or it may end with a part of a line. */
@@ -113,7 +113,7 @@ export class Checkpoint {
       this.#appendedChars = 0
     } else {
       const lines = changed.map((record) => `${JSON.stringify(record)}\n`).join('')
-      // A full disk may leave a part of a line.
+      // A full disk may leave a partial line.
       this.#mustReplace = true
       this.#file.append(lines)
       this.#appendedChars += lines.length
@@ -129,7 +129,7 @@ export class Checkpoint {
     const stats = await log.stat()
     const { dev, ino } = stats
     const known = await this.#knownRecord(log, stats, head)
-    // A copy that was read does not take the place of its log, which may be read in the same run.
+    // A copy does not take the place of its log, which may be read in the same run.
     const isPlaced = known !== undefined && (isAt(known, log.path, stats) || isReadCopy(log, known, stats))
     if (isPlaced && nowMs - known.seenAtMs < SEEN_MS) return known
     const record = known ?? this.#newRecord(log, stats, head, format())

@@ -19,7 +19,7 @@ export class LogFile {
     this.gzip = gzip
   }
 
-  /** @throws InputError when it is no file of text or gzip, or may not be read */
+  /** @throws InputError when it is neither text nor gzip, or unreadable */
   static async open(path: string): Promise<LogFile> {
     const handle = await open(path).catch((error: NodeJS.ErrnoException) => {
       throw error.code === 'ENOENT' ? error : new InputError(`cannot read ${path}: ${error.message}`)
@@ -44,7 +44,7 @@ export class LogFile {
   /**
    * The text from an offset to the present end.
    * @param onRead called with the bytes of the file that were read
-   * @throws InputError when gzip data is damaged; what comes before the damage is given first
+   * @throws InputError when gzip data is damaged; the text before the damage is given first
    */
   read(from: number, onRead: (bytes: number) => void = () => {}): AsyncGenerator<Buffer> {
     return this.gzip ? this.#readGzip(from, onRead) : this.#readPlain(from, onRead)

@@ -18,16 +18,16 @@ const BATCH_LINES = 200_000
 const ERRORS_MAX = 20
 const REASONS_MAX = 50
 
-/** What was done with the lines. Lines count when the checkpoint has passed them. */
+/** Counts of lines. A line counts once the checkpoint has passed it. */
 export class SyncTally {
   lines = 0
   /** Events that the API has accepted. */
   sent = 0
-  /** Of these, what the API did not store, as far as it said so at once. */
+  /** Those of them that the API did not store, if it answered so at once. */
   filtered = 0
   invalidIp = 0
   noIp = 0
-  /** Lines by the reason why they are no event. */
+  /** Lines without an event, by reason. */
   readonly skipped = new Map<string, number>()
   rejected = 0
   /** Rejected lines by reason. */
@@ -40,7 +40,7 @@ export interface LogSyncOptions {
   /** Undefined: recognised for each log. */
   readonly format: LineFormat | undefined
   readonly mapping: Mapping | undefined
-  /** Requests that are no page views too. */
+  /** Includes requests that are not page views. */
   readonly all: boolean
   /** Resolves when the events are durable. @param lines NDJSON */
   send(lines: readonly string[]): Promise<SentAnswer>
@@ -49,7 +49,7 @@ export interface LogSyncOptions {
   readonly stop: AbortSignal
 }
 
-/** Events on their way, and where the checkpoint may go when they have arrived. */
+/** Events in flight, and the checkpoint once they have arrived. */
 class Batch {
   readonly lines: string[] = []
   chars = 0
@@ -104,7 +104,7 @@ export class LogSync {
       at.header = reader.header
     }
     const cutter = new LineCutter(record.offset)
-    // Before it is read, so that what is added meanwhile is not taken for read.
+    // Before the read, so that bytes added meanwhile do not count as read.
     const { dev, ino, size, mtimeMs } = await log.stat()
     const { stop } = this.#options
     for await (const bytes of log.read(record.offset, onRead)) {

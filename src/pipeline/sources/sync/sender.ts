@@ -16,7 +16,7 @@ export interface SenderOptions {
   readonly key: string
   /** How long to repeat a request that fails, milliseconds. */
   readonly patienceMs: number
-  /** What the user may do after that, for the error. */
+  /** Advice to the user after that, for the error. */
   readonly remedy: string
   /** Ends the waits between repeats. A request under way is finished. */
   readonly stop: AbortSignal
@@ -30,13 +30,13 @@ const DELAY: DelayBounds = { minMs: 500, maxMs: 30_000 }
 const TIMEOUT_MS = 60_000
 const REPEATED = new Set([408, 425, 429])
 
-/** What became of an accepted request, as far as the API says it at once: a large one is judged later, as a batch job. */
+/** The result of an accepted request, as far as the API answers at once: a large one is judged later, as a batch job. */
 export interface SentAnswer {
   /** Events that do not fit the schema. */
   readonly rejected: number
   /** Noise: counted but not stored. */
   readonly filtered: number
-  /** Events whose address is none, and events without one. */
+  /** Events with an invalid address, and events without one. */
   readonly invalidIp: number
   readonly noIp: number
 }

@@ -24,11 +24,11 @@ export interface WatchOptions {
   readonly quietMs?: number
 }
 
-/** A log that is open, and what was found of it at the last look. */
+/** An open log, and the findings of the last look. */
 interface OpenLog {
   readonly log: LogFile
   readonly record: LogRecord
-  /** Of the file. The record may be that of the log that it is a copy of. */
+  /** Identity of the file. The record may be that of the log that it is a copy of. */
   readonly dev: number
   readonly ino: number
   size: number
@@ -151,7 +151,7 @@ export class WatchedPath {
     await this.#sync.settle()
   }
 
-  /** Reads renamed logs until their writer has let go of them. */
+  /** Reads renamed logs until their writer has closed them. */
   async #readRenamed(): Promise<void> {
     const left: OpenLog[] = []
     for (const open of this.#renamed) {
@@ -172,7 +172,7 @@ export class WatchedPath {
     return !(await isSameLog(log, record))
   }
 
-  /** Reads the end of a log that is no more from its copy. Returns when the copy was written last; undefined when there is none. */
+  /** Reads the end of a vanished log from its copy. Returns when the copy was written last; undefined when there is none. */
   async #readCopy(record: LogRecord, siblings: readonly Sibling[]): Promise<number | undefined> {
     const copy = await this.#findCopy(record, siblings)
     let mtimeMs: number | undefined
@@ -193,7 +193,7 @@ export class WatchedPath {
     )
   }
 
-  /** Reads what was written to logs at this path that have moved since the last run, and logs that came and went in between. */
+  /** Reads new lines of logs at this path that have moved since the last run, and of logs that came and went in between. */
   async #readEarlier(current: Stats, currentRecord: LogRecord | undefined): Promise<void> {
     const earlier = this.#checkpoint.records.filter(
       (record) => record.path === this.#path && record !== currentRecord && record.ended !== true,
@@ -240,7 +240,7 @@ export class WatchedPath {
 
   async #findCopy(record: LogRecord, siblings: readonly Sibling[]): Promise<LogFile | undefined> {
     for (const { path } of siblings) {
-      // A file beside the log may be anything.
+      // Any file may be beside the log.
       const log = path === this.#path ? undefined : await this.#openPath(path).catch(() => undefined)
       if (log === undefined) continue
       if (isNamedAsCopy(log, record) && (await isSameLog(log, record).catch(() => false))) return log

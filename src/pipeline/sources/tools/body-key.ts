@@ -14,8 +14,8 @@ import { isRawKey } from '../../../tenants/key.ts'
 import { fromBase64, isBase64 } from './payload.ts'
 
 /**
- * Finds the key in the body of a request, or in its query when it has no body, without parsing it. Only the tool's own fields count: what
- * visitors write, such as the address of a page, may hold the key of somebody else.
+ * Finds the key in the body of a request, or in its query when it has no body, without parsing it. Only the tool's own fields count: text that
+ * visitors control, such as the address of a page, may hold a foreign key.
  * @param fields as in `ToolRoute.keyFields`
  */
 export function bodyKeyFinder(fields: readonly string[]): NonNullable<KeyedRoute['keyInBody']> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { endOfString } from '../../event/json-depth.ts'
 
-/** Marks numbers that a double cannot hold. Not to be guessed, so that no sender can write one. */
+/** Marks numbers that a double cannot hold. It is random, so that no sender can write one. */
 const MARK = randomBytes(9).toString('base64url')
 /** Only after punctuation: ids in strings often have as many digits, or an e between two. */
 const LONG_NUMBER = /[[:,\s]-?\d(?:[\d.]{15}|[\d.]{0,15}[eE])/

@@ -2,19 +2,19 @@ import { Type } from 'typebox'
 import type { ErrorStatus } from '../../../http/engine/http-error.ts'
 import type { Operation, Parameter } from '../../../http/route/operation.ts'
 
-/** What the document of the API says of an operation that takes a source key. */
+/** Texts of the API document about an operation that takes a source key. */
 interface SourceOperation {
   readonly method: 'GET' | 'POST'
   readonly path: string
   /** The sender, for people. */
   readonly title: string
-  /** What it does. Default: it takes events. */
+  /** Its purpose. Default: it takes events. */
   readonly about?: string | undefined
-  /** What is sent. */
+  /** The request. */
   readonly request: string
-  /** What is answered to it. */
+  /** The answer. */
   readonly answer: string
-  /** Of success. Default: 200. */
+  /** Status of success. Default: 200. */
   readonly status?: number | undefined
   readonly errors?: readonly ErrorStatus[]
 }

@@ -10,7 +10,7 @@ export const TOO_MANY_PARAMETERS = `has more than ${PARAMETERS_MAX} parameters`
 
 /**
  * Reads the body that a tool's library sent: JSON, or a form whose field `data` is JSON, or a form of parameters, or JSON in base64.
- * Labels are not looked at: RudderStack's library calls JSON a form, and browsers send JSON as text, because that needs no preflight.
+ * Ignores the content type: RudderStack's library calls JSON a form, and browsers send JSON as text, because that needs no preflight.
  * @param lists as for `parsePayload`
  * @throws HttpError 400 when it is none of them, 413 or 422 when it is over a limit
  */
@@ -56,7 +56,7 @@ export function hasTooManyParameters(form: string): boolean {
 /** Characters that are decoded between two yields. */
 const DECODED_CHARS = 16_384
 
-/** Decodes a name or a value of a form, as `URLSearchParams` does: what is no percent-encoding stays as it is. */
+/** Decodes a name or a value of a form, as `URLSearchParams` does: text that is not percent-encoding stays as it is. */
 function* decoded(text: string): SlicedWork<string> {
   if (!text.includes('%') && !text.includes('+')) return text
   let result = ''
@@ -75,7 +75,7 @@ const ENCODED_CHARS_MAX = 12
 /** The first position from `at` that is not inside of an encoded character. */
 function cutBetweenCharacters(text: string, at: number): number {
   for (let end = at; end < text.length; end++) {
-    // More bytes of that kind are no UTF-8.
+    // A longer run of these bytes is not UTF-8.
     const isInside = end < at + ENCODED_CHARS_MAX && /[89ab]/i.test(text[end + 1] ?? '')
     if (text[end] === '%' ? !isInside : text[end - 1] !== '%' && text[end - 2] !== '%') return end
   }

@@ -5,7 +5,7 @@ import { readTime } from '../batch/files/timestamps.ts'
 import { unmarked } from './exact-json.ts'
 
 /**
- * An event as an analytics tool's payload describes it, before it is known whose address it has. Its fields are those of
+ * An event as an analytics tool's payload describes it, before its address is known. Its fields are those of
  * `EventEnvelope`; keys that are undefined are left out.
  */
 export interface ToolEvent {
@@ -27,7 +27,7 @@ export interface ToolEvent {
   readonly page?: Page | undefined
   /** The visitor's address in the payload. Undefined: it has none. `REMOTE`: the payload asks for that of the connection. */
   readonly ip?: unknown
-  /** The library that sent the event, as the payload names it. */
+  /** The library that sent the event, as named in the payload. */
   readonly library?: unknown
 }
 
@@ -54,18 +54,18 @@ export function eventOf({ page, ip: _ip, library: _library, attemptKey, ...event
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** The value as an object; one without keys when it is none. Arrays are none. */
+/** The value as an object; an empty one for anything else. An array is not an object. */
 export function objectOf(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 }
 
-/** The value as an array: itself, or as its only entry. Undefined has none. */
+/** The value as an array: itself, or its only entry. Undefined gives an empty one. */
 export function listOf(value: unknown): readonly unknown[] {
   if (value === undefined) return []
   return Array.isArray(value) ? value : [value]
 }
 
-/** The value, when it is a text that is not empty. A number with many digits is none. */
+/** The value, if it is a non-empty text. A number that `parseExactly` kept as text is not one. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && unmarked(value) === value ? value : undefined
 }
@@ -75,7 +75,7 @@ export function labelOf(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : textOf(unmarked(value))
 }
 
-/** An id or a name of an event: a number as its digits, so that it is the same in each attempt; no text or number as it is. */
+/** An id or a name of an event. A number becomes its digits, so that it is the same in each attempt; any other value stays unchanged. */
 export function idOf(value: unknown): unknown {
   return labelOf(value) ?? value
 }
@@ -103,7 +103,7 @@ export function unlessEmpty<T extends JsonObject>(object: T): T | undefined {
 }
 
 /**
- * Adds what a tool sends beside an event's own properties under one key, so that it overwrites none of them.
+ * Adds the fields that a tool sends beside an event's own properties under one key, so that it overwrites none of them.
  * @param name the tool's; underscores are added while a property has that name
  */
 export function withRest(properties: JsonObject, name: string, rest: JsonObject): JsonObject | undefined {
@@ -116,7 +116,7 @@ export function withRest(properties: JsonObject, name: string, rest: JsonObject)
 }
 
 /**
- * The integer that stands for a session: integers as they are, in text too; any other text as 53 bits of its SHA-256, so that
+ * The integer for a session: integers as they are, in text too; any other text as 53 bits of its SHA-256, so that
  * the same text is always the same session. Undefined for anything else.
  */
 export function sessionIdOf(value: unknown): number | undefined {
@@ -152,11 +152,11 @@ function textMs(value: string): number {
 }
 
 /**
- * When an event happened by the receiver's clock: its own time, moved by what the sender's clock was wrong by when it sent it. The
- * time on the way is taken for a part of that; tools that define the correction do the same.
+ * When an event happened by the receiver's clock: its own time, corrected by the error of the sender's clock at the time of sending. The
+ * transit time counts as part of that error; tools that define the correction do the same.
  * @param value time of the event by the sender's clock
  * @param sentAt when the request was sent, by the same clock; undefined or no time: no correction
- * @returns RFC 3339; the value itself when it is no time, so that the schema can say so
+ * @returns RFC 3339; the value itself when it is not a time, so that the schema reports it
  */
 export function correctedTime(value: unknown, sentAt: unknown, receivedAtMs: number): unknown {
   if (value === undefined || value === null) return undefined

@@ -26,7 +26,7 @@ const EVENTS_MAX = 2_500
 export interface Tool extends Pick<SourceTool, 'title' | 'group' | 'keys' | 'repeats'> {
   /** Kind of its sources, and first part of their paths: a to z. */
   readonly kind: string
-  /** What people paste to send events here, for each key that its sources get. @param base `https://host:port` */
+  /** The blocks that people paste to send events here, for each key that its sources get. @param base `https://host:port` */
   setup(base: string, key: string, browserKey: string): readonly SetupBlock[]
   readonly routes: readonly ToolRoute[]
 }
@@ -36,7 +36,7 @@ export interface ToolRoute {
   readonly method: 'GET' | 'POST'
   /** Comes after `/s/KIND`, and after `/s/KIND/SOURCE_KEY`. A parameter in it is a key. */
   readonly path: string
-  /** What it does, for the document of the API. Default: it takes events. */
+  /** Its purpose, for the API document. Default: it takes events. */
   readonly about?: string
   /** Status of `answer`, for the document of the API. Default: 200. */
   readonly status?: number
@@ -68,22 +68,22 @@ export function settingsRoute(
   return {
     method,
     path,
-    about: 'asks for settings, of which nothing is switched on',
+    about: 'asks for settings, all of which are off',
     read: () => [],
     answer,
     ...(keyFields && { keyFields }),
   }
 }
 
-/** An image of one pixel, for libraries that send by loading an image: an answer that is none counts as a failure. */
+/** An image of one pixel, for libraries that send by loading an image: any other answer counts as a failure. */
 export const PIXEL = {
   status: 200,
   type: 'image/gif',
   body: 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01L\0;',
 }
 
-/** What people must know of the key of a block. */
-export const ABOUT_SERVER = 'The key is secret: what is sent with it is believed.'
+/** Notes about the key of a block. */
+export const ABOUT_SERVER = 'The key is secret: ipid trusts everything that is sent with it.'
 export const ABOUT_BROWSER = 'The key may be public: the address of a visitor is that of the connection.'
 
 /** A sample of a call that names its visitor's address. @param code with names in place of values */
@@ -105,14 +105,14 @@ export function hostOf(base: string): string {
   return new URL(base).host
 }
 
-/** What an answer may depend on. */
+/** The inputs of an answer. */
 export interface ToolRequest {
   /** The last parameter of the path; undefined: the path has none. */
   readonly parameter: string | undefined
   readonly payload: unknown
   /** Without a question mark; `''` when there is none. */
   readonly query: string
-  /** Of the body, decoded. */
+  /** Size of the decoded body. */
   readonly bytes: number
   readonly nowMs: number
 }
@@ -123,7 +123,7 @@ export const sourceSettings = {
     'TRUSTED_PROXIES',
     'cidrs',
     '127.0.0.0/8,::1/128',
-    'proxies that may say whose requests they pass on, separated by commas',
+    'proxies that are trusted to name the client of a request, separated by commas',
     proxies,
   ),
 }
@@ -178,7 +178,7 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
     path,
     operation: sourceOperation({
       ...{ method: route.method, path, title, about: route.about, status: route.status },
-      request: 'what the libraries of the tool send, plain or gzip: JSON, a form or base64',
+      request: 'a request of the tool’s libraries, plain or gzip: JSON, a form or base64',
       answer:
         'What the libraries take for success. Events are on disk by then; those without an address are only counted',
     }),
@@ -261,7 +261,7 @@ export function keyInHead({ head, query, parameters: [inPath] }: ArrivedRequest)
   return parameters?.get('api_key') ?? parameters?.get('token') ?? parameters?.get('writeKey') ?? credentials
 }
 
-/** What is no key here may be a secret of the tool, such as Mixpanel's or a token of Segment's OAuth. */
+/** A value that is not one of our keys may be a secret of the tool, such as Mixpanel's or a token of Segment's OAuth. */
 function keyOfAuthorization(authorization: string): string {
   const [, scheme = '', value = ''] = /^(Basic|Bearer) +(\S+)$/i.exec(authorization) ?? []
   return scheme.toLowerCase() === 'basic' ? keyOfBasic(Buffer.from(value, 'base64').toString('latin1')) : value
@@ -285,7 +285,7 @@ const LIBRARY_CHARS_MAX = 200
  */
 const BROWSER_AGE_MAX_MS = 3_600_000
 
-/** Who sent a request, as far as addresses and times of events are concerned. */
+/** The sender of a request, as far as addresses and times of events depend on it. */
 export class Sender {
   readonly #exchange: Exchange
   readonly #trusted: TrustedProxies
@@ -329,7 +329,7 @@ export class Sender {
 
   /**
    * The event with the user agent of the connection, when it names a bot and the address is the connection's. The user agents of people
-   * are not stored. A program that sends for a visitor is no bot, so names of HTTP libraries do not count.
+   * are not stored. A program that sends for a visitor is not a bot, so names of HTTP libraries do not count.
    * @param ip from `addressOf`
    */
   withBot(event: ToolEvent, ip: unknown): ToolEvent {

@@ -21,7 +21,7 @@ export class AppendOnlyFile {
   readonly #files = new Map<string, number>()
   /** Kept open only to free them slowly, see `closeInPieces`. */
   readonly #bases = new Map<string, number>()
-  /** Files of which a sync failed. The kernel drops the data that it could not write, so the next sync would succeed wrongly. */
+  /** Files whose sync failed. The kernel drops the data that it could not write, so the next sync would succeed wrongly. */
   readonly #broken = new Set<string>()
   #running: Promise<void> | undefined
   #next: Promise<void> | undefined

@@ -16,15 +16,15 @@ import type { Tenant } from '../../tenancy.ts'
 interface RulesOptions {
   readonly dryRun?: boolean
   readonly json?: boolean
-  /** Only of `add` and `remove`. */
+  /** Only for `add` and `remove`. */
   readonly past?: string
-  /** Only of `delete-hidden`. */
+  /** Only for `delete-hidden`. */
   readonly yes?: boolean
 }
 
 type Change = { readonly add?: readonly string[]; readonly remove?: readonly string[] }
 
-/** A request of a job, but who requests it and when. */
+/** A request of a job, without its maker and time. */
 type Applied = Omit<ReenrichRequest, 'requestedBy' | 'requestedAtMs'>
 
 const DATA = ['enrichDir', 'defaultData'] as const

@@ -23,7 +23,7 @@ test('the native engine is used if it loads, else Node.js, with the remedy', asy
   assert.deepEqual(Object.keys(await chooseEngine('node:http')).sort(), ['create', 'name'])
 })
 
-test('a package that is not installed, as in the image, is said to be missing', () => {
+test('a package that is not installed, as in the image, is reported as missing', () => {
   const here = `Node.js ${process.versions.node} on ${process.platform}-${process.arch}`
   assert.equal(findUws(['no-such-engine']), `no-such-engine cannot be loaded by ${here}: it is not installed`)
 })

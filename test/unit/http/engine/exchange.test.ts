@@ -316,7 +316,7 @@ test('a response that fails after its promise resolved is a failure', async () =
   assert.deepEqual(writer.calls, ['send 500 failed'])
 })
 
-test('a source knows the address of a visitor who is gone before the key is checked, as after a beacon', async () => {
+test('a source knows the address of a visitor who left before the key was checked, as after a beacon', async () => {
   const routes = testSources().filter((route) => route.access === 'key' && route.sourceKind !== undefined)
   assert.ok(routes.length > 50)
   for (const route of routes) {

@@ -51,7 +51,7 @@ test('a status other than 200 writes no file', async (t) => {
   assert.equal(existsSync(file), false)
 })
 
-test('an answer that does not begin in time is told apart from a connection that breaks', async (t) => {
+test('an answer that does not begin in time is another error than a broken connection', async (t) => {
   const late = await serve(t, () => {})
   await assert.rejects(start(t, late, { ...LIMITS, answerMs: SHORT_MS }).answer, (error: Error) => {
     assert.ok(error instanceof LateAnswerError)

@@ -11,7 +11,7 @@ const DAY_MS = 24 * HOUR_MS
 const START_MS = Date.UTC(2026, 10, 20, 12)
 const secrets = { accessKeyId: 'id', secretAccessKey: 'secret' }
 
-/** A source whose puller can crash: it keeps what the real one keeps in Redis. */
+/** A source whose puller can crash: it keeps the state that the real one keeps in Redis. */
 class Source {
   readonly s3: PagedS3
   cursor: Cursor = pull.begin(START_MS)
@@ -236,7 +236,7 @@ test('an answer that ends early fails, an object that is gone is passed over', a
   await assert.rejects(source.run(), /the answer ended after 1 of 1000 bytes/)
 })
 
-test('refused credentials are said to be refused', async (t) => {
+test('refused credentials are reported', async (t) => {
   const source = await startSource(t)
   source.s3.intercept = (_, response) => {
     response.writeHead(403, { 'content-type': 'application/xml' })
@@ -266,7 +266,7 @@ test('an object that the credentials may not read does not stop the source', asy
   })
 })
 
-test('a bucket of another region is said to be there', async (t) => {
+test('a bucket of another region is reported, with its region', async (t) => {
   const source = await startSource(t)
   source.s3.intercept = (_, response) => {
     response.writeHead(301, { 'content-type': 'application/xml' })

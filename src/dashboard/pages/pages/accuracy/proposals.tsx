@@ -40,7 +40,7 @@ export function Proposals({ tenant }: { readonly tenant: string }) {
   return (
     <Section
       title="Networks that keep meeting one company"
-      description="At least 3 people with mail of one domain were met there, on 3 days, and hardly anybody else. A network of more than one address needs such people in each of its halves. Accept one, and its visits belong to that company from then on."
+      description="At least 3 people with mail of one domain were met there, on 3 days, and hardly anybody else. A network of more than one address needs them in each of its halves. Accept one, and its visits belong to that company from then on."
     >
       {value === undefined ? (
         error === undefined ? (

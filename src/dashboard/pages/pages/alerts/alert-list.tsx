@@ -22,7 +22,7 @@ interface AlertListProps {
   readonly onAct: (action: AlertAction, alert: ListedAlert) => void
 }
 
-/** The alerts of a tenant: when they fire, where they report, and how it goes. */
+/** The alerts of a tenant: their events, their destinations, and their state. */
 export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
   return (
     <Table

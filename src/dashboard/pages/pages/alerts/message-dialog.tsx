@@ -18,7 +18,7 @@ interface MessageDialogProps {
   readonly onClose: () => void
 }
 
-/** What was sent, and each attempt. */
+/** The content of a message, and each attempt. */
 export function MessageDialog({ tenant, messageId, onClose }: MessageDialogProps) {
   const { value, error, reload } = useData<MessageAnswer>(
     `/api/tenants/${tenant}/alerts/messages/${encodeURIComponent(messageId)}`,

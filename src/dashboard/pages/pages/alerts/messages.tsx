@@ -26,7 +26,7 @@ import { answerWords, typeWords } from './words.ts'
 const LOOK_EVERY_MS = 5_000
 const STATES = ['waiting', 'failed', 'delivered'] as const
 
-/** Messages of alerts: where each is, what its receiver answered, and "send again". */
+/** Messages of alerts: the state of each, the receiver's answer, and "send again". */
 export function Messages({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   return <OfTenant key={tenant} tenant={tenant} />
@@ -50,7 +50,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
     })
   const { messages = [], next = null } = list.value ?? {}
   return (
-    <Page title="Messages of alerts" description="Each message, its attempts, and what the receiver answered.">
+    <Page title="Messages of alerts" description="Each message, its attempts, and the receiver’s answer.">
       <AlertTabs tenant={tenant} current="messages" />
       <Row>
         <Segmented

@@ -39,7 +39,7 @@ const OCCASIONS: Readonly<Record<On, string>> = {
   'company.corrected': "a company's data is corrected",
 }
 
-/** A form for a new alert, and what it would have reported. The URL may choose the segment. */
+/** A form for a new alert, and the messages that it would have sent. The URL may choose the segment. */
 export function NewAlert({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [created, setCreated] = useState<CreatedAlertAnswer>()
@@ -124,8 +124,8 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
             )}
             {on === 'company.corrected' && (
               <Text tone="soft">
-                It reports when something that an alert has sent turns out wrong: the company was renamed, merged or
-                hidden, or its visits belong to another one.
+                It reports when an earlier message turns out wrong: the company was renamed, merged or hidden, or its
+                visits belong to another one.
               </Text>
             )}
             <SegmentChoice

@@ -12,7 +12,7 @@ interface RemoveAlertProps {
   readonly onClose: () => void
 }
 
-/** Confirms the removal of an alert, and says what it does. */
+/** Confirms the removal of an alert, and names its effect. */
 export function RemoveAlert({ tenant, alert, onRemoved, onClose }: RemoveAlertProps) {
   const remove = async () => {
     await post(`/api/tenants/${tenant}/alerts/remove`, { alert_id: alert.alert_id })
@@ -27,7 +27,7 @@ export function RemoveAlert({ tenant, alert, onRemoved, onClose }: RemoveAlertPr
         {waiting > 0
           ? `${counted(waiting, 'message')} that ${waiting === 1 ? 'waits is' : 'wait are'} not sent. `
           : 'It reports nothing any more. '}
-        What it has sent stays in the list of messages.
+        Sent messages stay in the list.
       </Text>
       <Text tone="soft">
         This cannot be undone{alert.to === 'webhook' ? ': a new alert has another secret' : ''}. To stop it for a while,

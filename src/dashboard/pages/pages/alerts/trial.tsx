@@ -20,7 +20,7 @@ type Tried = AlertTrialAnswer | Error | undefined
 const TYPED_MS = 400
 const SHOWN = 8
 
-/** What an alert would have reported on the last days. It counts again when the choice changes. */
+/** The reports that an alert would have made on the last days. It counts again when the choice changes. */
 export function Trial({ tenant, when }: TrialProps) {
   const [tried, setTried] = useState<Tried>()
   const body = when === undefined ? undefined : JSON.stringify(when)
@@ -46,7 +46,7 @@ export function Trial({ tenant, when }: TrialProps) {
       {tried instanceof Error && (
         <Notice tone="warn">
           <p>How often it would have fired is not known: {sentence(tried.message)}</p>
-          {!(tried instanceof ApiError && tried.status === 422) && <p>It can be switched on all the same.</p>}
+          {!(tried instanceof ApiError && tried.status === 422) && <p>It can still be switched on.</p>}
         </Notice>
       )}
       {tried !== undefined && !(tried instanceof Error) && <Outcome tenant={tenant} trial={tried} />}

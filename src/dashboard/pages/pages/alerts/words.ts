@@ -28,14 +28,14 @@ const TYPES: Readonly<Record<string, string>> = {
   'alert.confirm': 'asks to confirm the address',
 }
 
-/** What a message reports. */
+/** The report of a message. */
 export function typeWords(type: string): string {
   return TYPES[type] ?? type
 }
 
 export const KIND_WORDS = { webhook: 'Webhook', slack: 'Slack', email: 'E-mail' } as const
 
-/** What a receiver answered, in a few words. */
+/** The answer of a receiver, in a few words. */
 export function answerWords({ error, status }: Pick<DeliveryAttempt, 'error' | 'status'>): string {
   if (error !== null) return error
   return status === null ? 'accepted' : `answered ${status}`

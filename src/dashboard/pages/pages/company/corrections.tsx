@@ -31,12 +31,12 @@ type Task = CorrectTask | 'not them' | 'merge'
 interface ActionsProps {
   readonly tenant: string
   readonly answer: CompanyAnswer
-  /** What holds; undefined: no correction does, or it is not known yet. */
+  /** The corrections in force; undefined: none, or not known yet. */
   readonly correction: CompanyCorrection | undefined
   readonly changed: () => void
 }
 
-/** What a person can correct about a company. */
+/** The corrections that a person can make to a company. */
 export function CompanyActions({ tenant, answer, correction, changed }: ActionsProps) {
   const [task, setTask] = useState<Task>()
   const { company } = answer
@@ -54,11 +54,11 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
         {isHidden ? 'Show again' : 'Hide'}
       </Button>
       <Menu
-        label="Correct this company"
+        label="Edit this company"
         align="end"
         trigger={(trigger) => (
           <Button {...trigger} icon={Pencil}>
-            Correct
+            Edit company
             <Icon of={ChevronDown} size={14} />
           </Button>
         )}
@@ -98,7 +98,7 @@ interface StateProps {
   readonly correction: CompanyCorrection
 }
 
-/** What people said about a company. */
+/** The corrections that people made to a company. */
 export function CorrectionState({ tenant, correction }: StateProps) {
   const { hidden, counts_for, merged_from, note, tags, owner } = correction
   return (
@@ -148,7 +148,7 @@ interface HistoryProps {
   readonly turn: number
 }
 
-/** Who corrected what, with a button that takes it back. */
+/** Corrections with their authors, and a button to undo each. */
 export function CorrectionHistory(props: HistoryProps) {
   const [isOpen, setOpen] = useState(false)
   return (
@@ -170,7 +170,7 @@ function Changes({ tenant, companyId, changed }: HistoryProps) {
           tenant={tenant}
           changes={changes}
           companyId={companyId}
-          none="Nobody has corrected this company."
+          none="There are no corrections yet."
           changed={changed}
         />
       )}
@@ -180,7 +180,7 @@ function Changes({ tenant, companyId, changed }: HistoryProps) {
 
 const ACTIONS = { hidden: 'hidden', shown: 'shown again', deleted: 'deleted for good' } as const
 
-/** What rules did with the events of the company. */
+/** The effect of rules on the events of the company. */
 function HidingList({ tenant, hidings }: { readonly tenant: string; readonly hidings: readonly HidingChange[] }) {
   if (hidings.length === 0) return null
   return (

@@ -30,7 +30,7 @@ interface NotThemProps {
   readonly onClose: () => void
 }
 
-/** Asks what is wrong, shows what a rule changes, makes it, and applies it to stored visits. */
+/** Asks for the fault, shows what a rule changes, makes it, and applies it to stored visits. */
 export function NotThem({ tenant, answer: { company, networks }, changed, onClose }: NotThemProps) {
   const known = networks.filter(({ value }) => value !== '').slice(0, RULES_ADDED_MAX)
   const [wrong, setWrong] = useState<Wrong>('provider')
@@ -98,7 +98,7 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
           )}
           {wrong === 'other' && (
             <TextInput
-              label="Domain of the company that it is"
+              label="Domain of the right company"
               required
               placeholder="example.com"
               autocomplete="off"

@@ -20,11 +20,11 @@ const REFRESH_MS = 30_000
 const FIRST = 12
 
 interface SessionListProps {
-  /** Of the calls about the company. */
+  /** Path of the calls about the company. */
   readonly path: string
 }
 
-/** What a company did, session by session. The newest events load first; older ones follow on demand. */
+/** The visits of a company, session by session. The newest events load first; older ones follow on demand. */
 export function SessionList({ path }: SessionListProps) {
   const { value, error, reload } = useData<ActivityEventsAnswer>(`${path}/activity/events`, {}, REFRESH_MS)
   const [older, setOlder] = useState<readonly ActivityEventsAnswer[]>([])

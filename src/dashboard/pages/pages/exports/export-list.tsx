@@ -21,7 +21,7 @@ interface ExportListProps {
   readonly onAct: (action: ExportAction, shown: ListedExport) => void
 }
 
-/** The exports of a tenant: what they write, when, and the last file. */
+/** The exports of a tenant: content, schedule, and last file. */
 export function ExportList({ tenant, exports, onAct }: ExportListProps) {
   return (
     <Table

@@ -11,7 +11,7 @@ interface RemoveExportProps {
   readonly onClose: () => void
 }
 
-/** Confirms the removal of an export, and says what stays. */
+/** Confirms the removal of an export, and names what stays. */
 export function RemoveExport({ tenant, shown, onRemoved, onClose }: RemoveExportProps) {
   const { export_id, name, folder } = shown
   const remove = async () => {

@@ -14,7 +14,7 @@ const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 interface InviteProps {
   readonly tenant: string
-  /** Somebody of the list who needs a new link; undefined: a new person. */
+  /** A listed person who needs a new link; undefined: a new person. */
   readonly person?: ListedPerson
   readonly onInvited?: () => void
   readonly onClose: () => void
@@ -58,7 +58,7 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
         onInvited(await post<InviteAnswer>(`${path}/link`, { person: person.id, ...validity }))
         return
       }
-      // An empty field says nothing. The person is asked for a name when the link is opened.
+      // An empty field is left out. The person is asked for a name when the link is opened.
       const facts = Object.entries({ name, email }).filter(([, text]) => text.trim() !== '')
       onInvited(await post<InviteAnswer>(`${path}/invite`, { ...Object.fromEntries(facts), ...validity }))
     })
@@ -73,11 +73,11 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
         {person === undefined ? (
           <>
             <Text tone="soft">
-              They see this tenant only, and may do here what you may: read, change keys and rules, and invite.
+              They see this tenant only, with the same rights as you: read, change keys and rules, and invite.
             </Text>
             <TextInput
               label="Name"
-              hint="Shown beside what they change. They are asked for it if you leave it empty."
+              hint="Shown with their changes. They are asked for it if you leave it empty."
               maxLength={NAME_CHARS_MAX}
               autocomplete="off"
               value={name}
@@ -94,7 +94,7 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
             />
           </>
         ) : (
-          <Text tone="soft">A link of theirs that was not opened yet stops working. Their sessions go on.</Text>
+          <Text tone="soft">An unopened link of this person stops working. Their sessions stay.</Text>
         )}
         <TextInput
           label={`Days until it expires, 1 to ${LINK_DAYS_MAX}`}

@@ -35,7 +35,7 @@ interface MadeProps {
   readonly onClose: () => void
 }
 
-/** What a removed user made and still works, with a button to end each. */
+/** Records of a removed user that still work, with a button to end each. */
 export function Made({ tenant, maker, title, onChanged, onClose }: MadeProps) {
   const path = `/api/tenants/${tenant}`
   const made = useData<MadeAnswer>(`${path}/people/made`, { maker })

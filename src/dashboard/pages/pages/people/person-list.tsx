@@ -12,7 +12,7 @@ import { Time } from '../../design/time.tsx'
 export interface PersonActions {
   /**
    * Ends a session or withdraws an invitation.
-   * @param done what to say then
+   * @param done reports the action
    * @param maker maker id of a session without a person
    */
   readonly onEnd: (id: string, done: string, maker?: string) => void

@@ -10,12 +10,12 @@ import { useAction } from '../../lib/use-action.ts'
 interface RemoveProps {
   readonly tenant: string
   readonly person: ListedPerson
-  /** The person was removed: what they made may still work. */
+  /** The person was removed: their records may still work. */
   readonly onRemoved: () => void
   readonly onClose: () => void
 }
 
-/** Confirms the removal of a person, and says what it does. */
+/** Confirms the removal of a person, and names its effect. */
 export function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps) {
   const { isBusy, error, run } = useAction()
   const remove = () =>
@@ -42,9 +42,8 @@ export function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps
         were not opened, stop working.
       </Text>
       <Text tone="soft">
-        Name and e-mail address are deleted here. What they changed keeps their name. The next step lists the keys,
-        sources, alerts and people that they added, which keep working until you end them. They may also have seen other
-        keys.
+        Name and e-mail address are deleted here. Their changes keep their name. The next step lists the keys, sources,
+        alerts and people that they added, which keep working until you end them. They may also have seen other keys.
       </Text>
       <FieldError error={error} />
     </Dialog>

@@ -5,7 +5,7 @@ import { counted } from '../../lib/format.ts'
 import { pastJobStarted } from '../../lib/past-jobs.ts'
 
 interface DeleteHiddenProps {
-  /** Of the rules. */
+  /** Path of the rules. */
   readonly path: string
   readonly rule: string
   /** Events that it hides. */

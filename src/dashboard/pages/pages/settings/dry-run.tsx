@@ -90,7 +90,7 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
         {trial.companies.map(({ company_id, name, visits, is_gone }) => (
           <li key={company_id}>
             {name}: {counted(visits, 'visit')}
-            {is_gone && ', nothing of it is left to see'}
+            {is_gone && ', no visible event is left'}
           </li>
         ))}
         {changed.companies > trial.companies.length && (

@@ -23,14 +23,14 @@ import { RULE_KIND_NAMES, UNCLASSIFIED_NAMES } from './rule-names.ts'
 
 type Unclassified = RulesAnswer['unclassified']
 
-/** Rules of a tenant: its own networks, and what is noise. */
+/** Rules of a tenant: its own networks, and its noise. */
 export function Rules({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/rules`
   const list = useData<RulesAnswer>(path)
   return (
     <Section
       title="Rules"
-      description="Define which traffic is yours, which is noise, and whose network it is. A change takes effect within seconds, and applies to stored visits too if you want it."
+      description="Define your own traffic, noise, and the owners of networks. A change takes effect within seconds. You choose whether it applies to stored visits."
     >
       <PastJob tenant={tenant} showsLast ended={list.reload} />
       {list.value === undefined ? (

@@ -11,7 +11,7 @@ import { useAction } from '../../lib/use-action.ts'
 
 type Group = SourceKind['group']
 
-/** Groups in the order of the form, and what a person does for each. */
+/** Groups in the order of the form, and the task of the person for each. */
 const GROUPS: readonly (readonly [group: Group, label: string, about: string])[] = [
   ['website', 'Website', 'One line of HTML. It sets no cookies, and counts page views by itself.'],
   ['libraries', 'Libraries of tools', 'Your code stays as it is: only the host and the key change.'],
@@ -27,7 +27,7 @@ const GROUPS: readonly (readonly [group: Group, label: string, about: string])[]
   ],
 ]
 
-/** Where the last address is kept: the page cannot know how senders reach the API. */
+/** The storage key of the last address: the page cannot know how senders reach the API. */
 const BASE_KEY = 'ipid.api-base'
 
 /** A form for a new source. */
@@ -111,7 +111,7 @@ export function CreateSource({
           {presets.length > 0 && (
             <>
               <Select
-                label="Whose fields they have"
+                label="Format of the sender"
                 value={preset}
                 options={[
                   { value: '', label: 'My own JSON' },
@@ -120,7 +120,7 @@ export function CreateSource({
                 onChange={setPreset}
               />
               <TextArea
-                label="Where fields are that have other names (optional)"
+                label="Fields with other names (optional)"
                 hint={
                   <>
                     {preset === ''

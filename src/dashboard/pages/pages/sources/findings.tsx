@@ -3,7 +3,7 @@ import { CodeBlock } from '../../design/code.tsx'
 import { Stack } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 
-/** What is wrong with a source, each with what mends it. */
+/** The problems of a source, each with its remedy. */
 export function Findings({ findings }: { readonly findings: readonly SourceFinding[] }) {
   return (
     <Stack gap={2}>

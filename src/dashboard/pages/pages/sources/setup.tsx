@@ -12,7 +12,7 @@ import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 
-/** What people paste, each block with a button that copies exactly it. Samples have none, because they do not run as they are. */
+/** The blocks that people paste, each with a button that copies exactly it. Samples have none, because they must be edited first. */
 export function SetupBlocks({ setup: { blocks, warning } }: { readonly setup: SourceSetup }) {
   return (
     <Stack gap={4}>
@@ -35,7 +35,7 @@ export function SetupBlocks({ setup: { blocks, warning } }: { readonly setup: So
   )
 }
 
-/** What people paste for a source that exists. Its server key is not known any more. */
+/** The blocks of an existing source. Its server key is not known any more. */
 export function ShowSetup({
   tenant,
   source,
@@ -50,7 +50,7 @@ export function ShowSetup({
   })
   return (
     <Dialog
-      title={`What to paste for ${source.name ?? source.title}`}
+      title={`Setup of ${source.name ?? source.title}`}
       isWide
       onClose={onClose}
       actions={<Button onClick={onClose}>Close</Button>}

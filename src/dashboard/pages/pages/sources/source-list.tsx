@@ -84,12 +84,7 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
             return (
               source.revoked_at === null && (
                 <Row gap={1}>
-                  <IconButton
-                    icon={Code}
-                    size="s"
-                    label={`What to paste for ${name}`}
-                    onClick={() => onAct('setup', source)}
-                  />
+                  <IconButton icon={Code} size="s" label={`Setup of ${name}`} onClick={() => onAct('setup', source)} />
                   <IconButton icon={Pencil} size="s" label={`Change ${name}`} onClick={() => onAct('change', source)} />
                   <IconButton icon={Ban} size="s" label={`Revoke ${name}`} onClick={() => onAct('revoke', source)} />
                 </Row>

@@ -133,7 +133,7 @@ export function Backups({ backup, failure }: { readonly backup: SystemAnswer['ba
       columns={[
         {
           key: 'last',
-          label: 'Last whole one',
+          label: 'Last complete one',
           render: ({ last }) => (last === null ? 'none yet' : <Time at={last.at} />),
         },
         { ...figure('bytes', 'Size'), render: ({ last }) => (last === null ? '–' : bytes(last.bytes)) },

@@ -94,7 +94,7 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
 }
 
 function failureText({ progress_current: current, progress_total: total }: ListedBatchJob, message: string): string {
-  const done = `${number(current)} of ${counted(total, 'line')} were finished; what of them was stored stays.`
+  const done = `${number(current)} of ${counted(total, 'line')} were finished. Stored events stay.`
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}: ${done}`
 }
 

@@ -41,7 +41,7 @@ export function Mapping({ preview, onChange }: MappingProps) {
   }
   if (columns.length === 0) return null
   return (
-    <Fieldset legend={format === 'csv' ? 'What the columns are' : 'What the keys are'}>
+    <Fieldset legend={format === 'csv' ? 'Columns of the file' : 'Keys of the file'}>
       <Grid gap={3} min={230}>
         {columns.map(({ name, key, example }, i) => (
           <Select

@@ -13,7 +13,7 @@ export function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) 
     <Stack gap={3}>
       <Text role="status">{summaryOf(rows)}</Text>
       <Table
-        label="The first rows, and what each would become"
+        label="The first rows, and their results"
         rows={rows}
         keyOf={({ line }) => String(line)}
         columns={[

@@ -68,7 +68,7 @@ export function missingAddress(names: readonly string[], advice: Advice): string
   return `; it has ${shownNames(names).join(', ')}: say which is the address, ${advice.address(shownText(likely))}`
 }
 
-/** A row whose event is longer than the API accepts. */
+/** A row whose event exceeds the API's limit. */
 export function tooLongRow(line: number): BadRow {
   const reason = `becomes longer than ${BATCH_LIMITS.lineMaxBytes} bytes as NDJSON`
   return { line, reason, detail: reason }

@@ -31,7 +31,7 @@ const TIME_MAX_CHARS = 64
 
 /**
  * Reads a timestamp in the usual forms of programs and spreadsheets. A time without a zone is UTC. RFC 3339 is returned unchanged.
- * @param order how to read a date like 01/02/2026; undefined: such a date is `ambiguous` if both readings exist
+ * @param order how to read a date like 01/02/2026; undefined: it is `ambiguous` if both readings exist
  */
 export function readTime(text: string, order: DateOrder | undefined): ReadTime {
   if (!Number.isNaN(parseTimestamp(text))) return { time: text }

@@ -9,8 +9,8 @@ const inflate = promisify(inflateRaw)
 const LINES_BYTES_MAX = 2 * BATCH_LIMITS.lineMaxBytes
 
 /**
- * Compresses the lines of a chunk. A body of 1.4 MB of gzip decodes to 100 MB, and its events may be twice as large: Redis, and its file
- * on disk, must not hold that. The fastest level takes 1.5 ms of a helper thread per chunk.
+ * Compresses the lines of a chunk. A body of 1.4 MB of gzip decodes to 100 MB, and its events may be twice as large: Redis and its file
+ * on disk must not hold that. The fastest level takes 1.5 ms of a helper thread per chunk.
  */
 export function packLines(bytes: Buffer): Promise<Buffer> {
   return deflate(bytes, { level: 1 })

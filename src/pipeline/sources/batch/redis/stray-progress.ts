@@ -13,7 +13,7 @@ const RETRY_DELAY: DelayBounds = { minMs: 5_000, maxMs: 300_000 }
 
 /**
  * Deletes progress without a job once an hour. A job's progress normally ends with it, but later events may be counted again: after a
- * fail-over to a Redis that knows nothing of the job, or after the removal of its tenant. Any number of processes may run it: one has
+ * fail-over to a Redis that knows nothing of the job, or after the removal of its tenant. Any number of processes may run it. One has
  * the turn.
  */
 export function strayProgress(client: RedisClient, log: Logger): Service {

@@ -41,7 +41,7 @@ const EARLY_SYNC_BYTES = 16_777_216
 
 /** How often an upload counts its bytes. */
 const COUNT_EVERY_BYTES = 1_048_576
-/** When to try again while the tenant's uploads fill its part of the spool. */
+/** When to try again while the tenant's part of the spool is full. */
 const RETRY_AFTER_SECONDS = 10
 
 /** Result of `spoolChunk` when the chunk before it is still missing. */
@@ -157,7 +157,7 @@ export class UploadSpool implements Upload {
   }
 
   /**
-   * Counts the bytes of this upload for its tenant. Parallel uploads may pass the limit by `COUNT_EVERY_BYTES` and what is in flight.
+   * Counts the bytes of this upload for its tenant. Parallel uploads may pass the limit by `COUNT_EVERY_BYTES` and the bytes in flight.
    * @throws UploadTooLargeError when it alone passes the limit, BackpressureError when it does so with other jobs
    */
   async #assertRoom(): Promise<void> {
@@ -237,7 +237,7 @@ export class UploadSpool implements Upload {
     const before = this.#last
     const turn = this.#turn
     const packed = packLines(chunk.bytes)
-    // `mine` reports it, once it is its turn.
+    // `mine` reports it in its turn.
     packed.catch(() => {})
     const mine = turn.then(() => packed)
     this.#turn = mine.catch(() => {})

@@ -27,12 +27,12 @@ export function addJsonOptions(command: Command): Command {
       `http: take a field of events from a place in the JSON, like ip=client.address or url=https://{host}{path}; may be repeated; fields: ${MAPPED_FIELDS.join(', ')}`,
       (value: string, before: readonly string[] = []) => [...before, value],
     )
-    .option('--preset <name>', `http: whose logs they are: ${PRESETS.map(({ name }) => name).join(', ')}`)
+    .option('--preset <name>', `http: the sender of the logs: ${PRESETS.map(({ name }) => name).join(', ')}`)
     .option('--verify <code>', 'http: code by which Vercel recognises the endpoint as yours')
 }
 
 /**
- * The facts that the options set. `none` takes a mapping, preset or code away.
+ * The facts that the options set. `none` removes a mapping, preset or code.
  * @throws InputError
  */
 export function jsonFacts(

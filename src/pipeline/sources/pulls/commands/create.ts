@@ -19,7 +19,7 @@ export interface PullOptions {
 
 const SETTINGS = ['url', 'format', 'credentials', 'region', 'endpoint'] as const
 
-/** What a new source needs, beside its kind and name. */
+/** The facts of a new source, besides its kind and name. */
 interface NewPull {
   readonly facts: NonNullable<SourceFacts['pull']>
   /** Undefined: it has no secrets. */

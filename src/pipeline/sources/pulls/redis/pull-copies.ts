@@ -6,7 +6,7 @@ import { readPullState } from './pull-store.ts'
 /** Marks per call. */
 const PER_CALL = 1_000
 
-/** Copies how far pulled sources are. A job whose intent is open counts as not created: its lines are fetched again, as repeats. */
+/** Copies the progress of pulled sources. A job whose intent is open counts as not created: its lines are fetched again, as repeats. */
 export async function* copyPulls(client: RedisClient): AsyncGenerator<PullCopy> {
   for (const id of (await client.smembers(keys.pulledSources())).sort()) {
     // Before the state: a later state may say that marks are not needed any more.

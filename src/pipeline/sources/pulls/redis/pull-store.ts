@@ -16,7 +16,7 @@ export interface PullIntent {
   readonly marks: readonly Mark[]
 }
 
-/** What became of the job of an intent. */
+/** The fate of the job of an intent. */
 export type JobFate = 'created' | 'never created' | 'unknown'
 
 /** Arguments per call. */

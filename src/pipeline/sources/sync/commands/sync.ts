@@ -40,7 +40,7 @@ const SOURCE_KEY = /^src_[0-9a-f]{40}$/
 /**
  * Sends the events of log files to a source.
  * @returns the exit code: 1 when no line could be used; 130 after Ctrl-C, but 0 when it ended the following
- * @throws InputError and StartupError; what was sent until then is in the checkpoint, and was printed
+ * @throws InputError and StartupError; everything sent until then is in the checkpoint, and was printed
  */
 export async function syncFiles(
   files: readonly string[],
@@ -110,7 +110,7 @@ async function run(
           await path.round()
         } catch (error) {
           if (follow) throw error
-          // A damaged file does not keep the others from being read, nor what comes before the damage.
+          // A damaged file does not stop the others from being read, nor its own part before the damage.
           failure ??= error
           await sync.settle()
         }
@@ -134,7 +134,7 @@ interface Inputs {
   readonly paths: readonly string[]
   /** Pipes, and `-`. */
   readonly streams: readonly string[]
-  /** Of all files. */
+  /** Total size of the files. */
   readonly bytes: number
 }
 

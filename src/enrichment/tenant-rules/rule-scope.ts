@@ -6,18 +6,18 @@ import { type AddressRange, formatRange } from '../addresses/network.ts'
 import { readRule } from './rule.ts'
 import { type Judged, RuleSet } from './rule-set.ts'
 
-/** What stored events must have so that rules may concern them. */
-export interface Concern {
+/** A condition on stored events: rules can apply only to events that meet it. */
+export interface EventScope {
   readonly networks: readonly AddressRange[]
   readonly asns: readonly number[]
   /** Company ids that are domains. */
   readonly domains: readonly string[]
 }
 
-/** Finds the events that some rules concern, so that a change of these rules touches no others. */
-export class RuleConcern {
-  /** For `concerned`; undefined: SQL cannot narrow the events, so all must be read. */
-  readonly narrowed: Concern | undefined
+/** Finds the events that some rules apply to, so that a change of these rules touches no others. */
+export class RuleScope {
+  /** For `inScope`; undefined: SQL cannot narrow the events, so all must be read. */
+  readonly narrowed: EventScope | undefined
   readonly #rules: ReadonlySet<string>
   readonly #set: RuleSet
 
@@ -25,10 +25,10 @@ export class RuleConcern {
   constructor(rules: readonly string[], unclassified: boolean) {
     this.#rules = new Set(rules)
     this.#set = new RuleSet({ rules, ...(unclassified && { unclassified: 'filtered' }) })
-    this.narrowed = unclassified ? undefined : concernOf(rules)
+    this.narrowed = unclassified ? undefined : scopeOf(rules)
   }
 
-  /** Whether a rule is about this event. @param address undefined when it is not stored */
+  /** Whether a rule applies to this event. @param address undefined when it is not stored */
   matches(address: Address | undefined, event: Judged): boolean {
     if (this.#set.find(address, event) !== undefined) return true
     return address !== undefined && this.#set.holderOf(address) !== undefined
@@ -45,8 +45,8 @@ export function storedJudged(companyId: string, classification: string, data: En
   return { noise: known !== undefined && NOISE.has(known), classification: known, companyId, data }
 }
 
-/** A condition that holds for all events of a concern, and for few others. @param table prefix of columns with its dot */
-export function concerned({ networks, asns, domains }: Concern, table = ''): string {
+/** A condition that all events of a scope meet, and few others. @param table prefix of columns with its dot */
+export function inScope({ networks, asns, domains }: EventScope, table = ''): string {
   const [ip, domain] = [`${table}ip`, `${table}domain`]
   const conditions = networks.map((range) =>
     range.version === 4
@@ -61,7 +61,7 @@ export function concerned({ networks, asns, domains }: Concern, table = ''): str
   return `(${conditions.join(' OR ')})`
 }
 
-function concernOf(rules: readonly string[]): Concern | undefined {
+function scopeOf(rules: readonly string[]): EventScope | undefined {
   const networks: AddressRange[] = []
   const asns: number[] = []
   const domains: string[] = []
