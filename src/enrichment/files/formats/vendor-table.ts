@@ -18,7 +18,7 @@ export interface VendorRow {
   /** Number of its line, from 1. */
   readonly line: number
   readonly range: AddressRange
-  /** Named like the members of an MMDB's records: `PLAIN` in `providers/mmdb/fields.ts`. */
+  /** Named like the members of an MMDB's records: those of `PLAIN` in `providers/mmdb/fields.ts`, and `domain`. */
   readonly record: VendorRecord
 }
 export type VendorRecord = Readonly<Record<string, string | number | boolean>>
