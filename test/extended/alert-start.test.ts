@@ -11,6 +11,8 @@ import { Segments } from '../../src/companies/segments/segments.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
 import { touchedCompanies } from '../../src/pipeline/sinks/touched/touched-companies.ts'
+import { LeaseLostError } from '../../src/run/errors.ts'
+import type { Lease } from '../../src/run/leased-service.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -66,10 +68,24 @@ class Killer {
   }
 }
 
-/** An evaluator that works a turn at a time. */
+/** An evaluator that works a turn at a time. As in a service, a turn that took longer than the lease is done again. */
 class Stepped extends Evaluator {
-  turn(): Promise<number> {
-    return this.round()
+  readonly #lease: Lease
+
+  constructor(options: ConstructorParameters<typeof Evaluator>[0]) {
+    super(options)
+    this.#lease = options.lease
+  }
+
+  async turn(): Promise<number> {
+    for (;;) {
+      try {
+        return await this.round()
+      } catch (error) {
+        if (!(error instanceof LeaseLostError)) throw error
+        await this.#lease.acquire(new AbortController().signal)
+      }
+    }
   }
 }
 
