@@ -41,5 +41,5 @@ test('Ctrl-C, Ctrl-D and a missing terminal return no secret', async () => {
 })
 
 test('no example gives a key to a command as an argument', () => {
-  for (const page of PAGES) assert.doesNotMatch(readDocument(page), /--api-key|\$KEY\b/, page)
+  for (const page of PAGES) assert.doesNotMatch(readDocument(page), /--api-key[ =]|\$KEY\b/, page)
 })
