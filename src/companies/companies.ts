@@ -16,10 +16,10 @@ import type {
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { forCaller } from '../run/caller.ts'
 import type { Clock } from '../run/clock.ts'
-import { encodedChars, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
+import { encodedChars, type OfTenant, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
-import { type CompanyCondition, inCompanyIds } from './corrected.ts'
+import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
 import { companyDays, type Need, type ReadBasis, readBasis } from './days.ts'
 import {
   type Days,
@@ -234,7 +234,7 @@ export class ClickHouseCompanies {
     return findDomain(this.#reader, tenantId, companyId)
   }
 
-  /** Rows of a query about the companies in its parameter `companies`, by id. */
+  /** As `rowsOfCompanies`, by id. */
   async #rowsOf<T>(
     tenant: string,
     basis: ReadBasis,
@@ -242,14 +242,9 @@ export class ClickHouseCompanies {
     sqlOf: (of: CompanyCondition) => string,
     parameters: Parameters = {},
   ): Promise<ReadonlyMap<string, T>> {
-    const found = new Map<string, T>()
-    // One after the other, so that one call does not take all slots of the tenant.
-    for (const part of inParts(companies)) {
-      const of = { ...parameters, tenant, companies: part }
-      const rows = await this.#reader.rows<T & { company_id: string }>(sqlOf(inCompanyIds(basis, part)), of)
-      for (const row of rows) found.set(row.company_id, row)
-    }
-    return found
+    const of = { ...parameters, tenant }
+    const rows = await rowsOfCompanies<T & { company_id: string }>(this.#reader, basis, companies, sqlOf, of)
+    return new Map(rows.map((row) => [row.company_id, row]))
   }
 
   /** @param need default: of the view */
@@ -276,6 +271,26 @@ export class ClickHouseCompanies {
     const { sparkDays } = COMPANY_LIMITS
     return Array.from({ length: sparkDays }, (_, i) => utcDay(last - (sparkDays - 1 - i) * DAY_MS))
   }
+}
+
+/**
+ * Rows of a query about some companies. It is asked once for each part of them that fits into a URL; the parameter `companies` has their ids.
+ * @param sqlOf gets the condition of a part
+ */
+export async function rowsOfCompanies<T>(
+  reader: QuestionReader,
+  corrected: Corrected,
+  ids: readonly string[],
+  sqlOf: (of: CompanyCondition) => string,
+  parameters: OfTenant,
+): Promise<T[]> {
+  const found: T[] = []
+  // One after the other, so that one call does not take all slots of the tenant.
+  for (const companies of inParts(ids)) {
+    const rows = await reader.rows<T>(sqlOf(inCompanyIds(corrected, companies)), { ...parameters, companies })
+    for (const row of rows) found.push(row)
+  }
+  return found
 }
 
 /** Parts that fit into the URL of a question, without repeats. */

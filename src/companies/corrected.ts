@@ -13,6 +13,9 @@ export interface Corrected {
   readonly hidden: readonly string[]
 }
 
+/** No merges and no hidden companies. */
+export const UNCORRECTED: Corrected = { merged: [], hidden: [] }
+
 type Merged = readonly [id: string, target: string, number: string, targetNumber: string]
 
 const numbers = (values: readonly string[]) => `CAST([${values.join()}], 'Array(UInt64)')`
@@ -34,7 +37,7 @@ export const isVisible = ({ hidden }: Corrected, company: string) =>
   hidden.length === 0 ? '1' : `${company} NOT IN (${hidden.join()})`
 
 /** Condition on a column with the number of a company. */
-type NumberCondition = (company: string) => string
+export type NumberCondition = (company: string) => string
 
 /**
  * Known companies of a tenant, as stored: events of merged companies have their own number. A query whose numbers do not add up in a merge

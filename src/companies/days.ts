@@ -1,5 +1,13 @@
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
-import { type CompanyCondition, type Corrected, isVisible, knownCompanies, targetOf } from './corrected.ts'
+import {
+  type CompanyCondition,
+  type Corrected,
+  isVisible,
+  knownCompanies,
+  type NumberCondition,
+  targetOf,
+  UNCORRECTED,
+} from './corrected.ts'
 
 /*
  * The activity of companies on each UTC day. Finished numbers of a day are stored (src/days/README.md). A query reads the stored days that
@@ -18,7 +26,7 @@ interface DaySources {
 }
 
 /**
- * The data of a query besides names and corrections: `corrections`, none; `days`, `companyDays` too; `pages`, `pageDays` and heat too. A query that
+ * How much a query reads. `corrections`: names and corrections only. `days`: also `companyDays`. `pages`: also `pageDays` and heat. A query that
  * reads more than it announced is right, and slow.
  */
 export type Need = 'corrections' | 'days' | 'pages'
@@ -74,11 +82,11 @@ const BUILDS_MAX = 3_000
 /** Reads the facts that queries about the companies of a tenant need first. Rejects as `QuestionReader.find`. */
 export async function readBasis(reader: QuestionReader, tenant: string, need: Need): Promise<ReadBasis> {
   if (need === 'corrections') {
-    const [corrected] = await reader.rows<Corrected>(CORRECTED_SQL, { tenant })
-    return fromEvents(corrected ?? { merged: [], hidden: [] })
+    const [corrected = UNCORRECTED] = await reader.rows<Corrected>(CORRECTED_SQL, { tenant })
+    return fromEvents(corrected)
   }
   const [found] = await reader.rows<Found>(basisSql(need), { tenant })
-  if (found === undefined) return fromEvents({ merged: [], hidden: [] })
+  if (found === undefined) return fromEvents(UNCORRECTED)
   const { merged, hidden, builds: all, page_builds, today } = found
   const sourcesOf = (proved: readonly Build[]): DaySources => {
     const past = proved.filter(([day]) => day < today).sort(([a], [b]) => b - a)
@@ -118,7 +126,7 @@ const inBuilds = ({ builds }: DaySources) =>
 /** A row for each company and day, before corrections: `company`, `day`, `events`, `visits`. */
 function uncorrectedDays(
   { companies: sources }: ReadBasis,
-  isOne: (company: string) => string,
+  isOne: NumberCondition,
   { within = () => '', withVisitors = false }: DayRows,
 ): string {
   const live = `
@@ -174,11 +182,11 @@ export function pageDays(
 ): string {
   const { all, unmerged, merged } = companies
   const { pages: sources } = basis
-  const stored = (isOne: (company: string) => string) => `
+  const stored = (isOne: NumberCondition) => `
     SELECT page, company, day, toUInt64(events) AS events, toUInt64(visits) AS visits, last
     FROM page_days
     WHERE ${IN_TENANT} AND ${isOne('company')} AND ${pages}${inBuilds(sources)}${within('day')}`
-  const live = (isOne: (company: string) => string, days: DaySources) => `
+  const live = (isOne: NumberCondition, days: DaySources) => `
     SELECT page, target AS company, day, events, visits, last
     FROM
     (

@@ -2,8 +2,8 @@ import type { CompanyHeat } from '../../schemas/companies.ts'
 import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../../schemas/dashboard/home.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
-import { byId, inParts } from './companies.ts'
-import { type CompanyCondition, inCompanyIds, isVisible, targetOf } from './corrected.ts'
+import { byId, rowsOfCompanies } from './companies.ts'
+import { type CompanyCondition, isVisible, targetOf } from './corrected.ts'
 import { companyDays, pageDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
 import { ARE_INTENT_PAGES, HEAT_DAYS, heatOfDays } from './heat.ts'
 import { companiesSql, firstSeenSql, rowOf, type StoredCompanyRow } from './list.ts'
@@ -184,15 +184,12 @@ export class ClickHouseHome {
     const found = sums!
     // Not only those that are rising: to know them first would take longer.
     const ids = [...found.newcomers, ...found.candidates, ...found.returned].map(([id]) => id)
+    const ask = <T>(sqlOf: (of: CompanyCondition) => string, parameters: OfTenant) =>
+      rowsOfCompanies<T>(this.#reader, basis, ids, sqlOf, parameters)
     const [rows, companyDays, weekPages] = await Promise.all([
-      this.#ofCompanies<StoredCompanyRow>(basis, (of) => companiesSql(basis, of, true), { tenant }, ids),
-      this.#ofCompanies<CompanyDay>(
-        basis,
-        (of) => companyDaysSql(basis, of),
-        { tenant, from: before(HEAT_SPAN_DAYS - 1), to },
-        ids,
-      ),
-      this.#ofCompanies<WeekPages>(basis, (of) => pagesSql(basis, of), { tenant, from, to }, ids),
+      ask<StoredCompanyRow>((of) => companiesSql(basis, of, true), { tenant }),
+      ask<CompanyDay>((of) => companyDaysSql(basis, of), { tenant, from: before(HEAT_SPAN_DAYS - 1), to }),
+      ask<WeekPages>((of) => pagesSql(basis, of), { tenant, from, to }),
     ])
     const pagesOf = new Map(weekPages.map((pages) => [pages.company_id, pages]))
     const daysOf = new Map<string, CompanyDay[]>(ids.map((id) => [id, []]))
@@ -244,19 +241,6 @@ export class ClickHouseHome {
       ),
       returned: found.returned.flatMap(companyOf),
     }
-  }
-
-  /** Asks a query for each part of the companies that a URL takes. */
-  async #ofCompanies<T>(
-    basis: ReadBasis,
-    sqlOf: (of: CompanyCondition) => string,
-    parameters: OfTenant,
-    ids: readonly string[],
-  ): Promise<readonly T[]> {
-    const parts = inParts(ids).map((companies) =>
-      this.#reader.rows<T>(sqlOf(inCompanyIds(basis, companies)), { ...parameters, companies }),
-    )
-    return (await Promise.all(parts)).flat()
   }
 }
 

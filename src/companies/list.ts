@@ -1,7 +1,14 @@
 import { COMPANY_LIMITS, type CompanyRow, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
 import { CORRECTIONS, HIDDEN_CHANGES } from '../stores/clickhouse/tables.ts'
-import { type CompanyCondition, type Corrected, knownCompanies, targetIdOf, targetOf } from './corrected.ts'
+import {
+  type CompanyCondition,
+  type Corrected,
+  knownCompanies,
+  type NumberCondition,
+  targetIdOf,
+  targetOf,
+} from './corrected.ts'
 import { companyDays, type ReadBasis, type Within } from './days.ts'
 import {
   ATTRIBUTE_COLUMNS,
@@ -21,6 +28,8 @@ import {
 } from './filter.ts'
 import { heatSql } from './heat.ts'
 
+// As in `company_sums`, character by character.
+const FIRST_TIMESTAMP = 'minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1))'
 const RANK = 'toUnixTimestamp64Milli(received_at) * 256 + quality'
 
 /** In the order of `company_sums`. */
@@ -41,11 +50,11 @@ const textsOf = (texts: string, isLookup: boolean) =>
  * @param isFew whether `of` names single companies
  */
 export const companiesSql = (basis: Corrected, of: CompanyCondition = knownCompanies(basis), isFew = false) => {
-  const partsOf = (isOne: (company: string) => string, isLookup: boolean) => `
+  const partsOf = (isOne: NumberCondition, isLookup: boolean) => `
       SELECT
         any(company_id) AS part_id,
         count() AS part_stored,
-        minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_first,
+        ${FIRST_TIMESTAMP} AS part_first,
         maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)) AS part_last,
         min(received_at) AS part_received,
         max(${RANK}) AS part_ranked,
@@ -53,7 +62,7 @@ export const companiesSql = (basis: Corrected, of: CompanyCondition = knownCompa
       FROM events
       WHERE tenant_id = {tenant:String} AND ${isOne('company')}
       GROUP BY company`
-  const unmerged = (isOne: (company: string) => string) => `
+  const unmerged = (isOne: NumberCondition) => `
     SELECT
       part_id AS target_id,
       part_stored AS stored,
@@ -64,7 +73,7 @@ export const companiesSql = (basis: Corrected, of: CompanyCondition = knownCompa
       ${textsOf('part_texts', isFew)} AS texts,
       CAST([], 'Array(String)') AS merged_texts
     FROM (${partsOf(isOne, isFew)})`
-  const merged = (isOne: (company: string) => string) => `
+  const merged = (isOne: NumberCondition) => `
     SELECT
       ${targetIdOf(basis, 'part_id')} AS target_id,
       sum(part_stored) AS stored,
@@ -110,7 +119,7 @@ export const firstSeenSql = (corrected: Corrected) => `
     SELECT
       ${targetOf(corrected)} AS target,
       ${targetIdOf(corrected, 'any(company_id)')} AS target_id,
-      ifNull(minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)), min(received_at)) AS first_seen
+      ifNull(${FIRST_TIMESTAMP}, min(received_at)) AS first_seen
     FROM events
     WHERE tenant_id = {tenant:String} AND ${knownCompanies(corrected).all('company')}
     GROUP BY target

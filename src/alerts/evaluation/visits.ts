@@ -1,5 +1,13 @@
-import { inParts } from '../../companies/companies.ts'
-import { type Corrected, inCompanyIds, isVisible, targetIdOf } from '../../companies/corrected.ts'
+import { inParts, rowsOfCompanies } from '../../companies/companies.ts'
+import {
+  type CompanyCondition,
+  type Corrected,
+  inCompanyIds,
+  isVisible,
+  targetIdOf,
+  targetOf,
+  UNCORRECTED,
+} from '../../companies/corrected.ts'
 import { CORRECTED_SQL, fromEvents, type Need, type ReadBasis, readBasis, visibleDays } from '../../companies/days.ts'
 import { entriesSql } from '../../companies/entries.ts'
 import {
@@ -23,6 +31,7 @@ import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tab
 import type { Fate, VisitedCompany, VisitedDay } from './rules.ts'
 
 const PAGE_ROWS = 20_000
+
 /** When companies were first seen by visits that a rule hid at any time, whether they are shown again or deleted. */
 const hiddenSinceSql = (corrected: Corrected) => `
   SELECT ${targetIdOf(corrected, 'log.company_id')} AS target, min(log.first_seen) AS since
@@ -53,11 +62,11 @@ export class ClickHouseVisits {
     return this.#ofCompanies<VisitedCompany>(
       tenantId,
       ids,
-      (corrected, part) => `
+      (of, corrected) => `
         SELECT
           company_id, name, domain, industry, industry_category, country_code, classification, first_seen, last_seen,
           given.given_name AS given_name, known.since AS hidden_since
-        FROM (${companiesSql(corrected, inCompanyIds(corrected, part), true)}) AS companies
+        FROM (${companiesSql(corrected, of, true)}) AS companies
         LEFT JOIN (${hiddenSinceSql(corrected)}) AS known ON known.target = companies.company_id
         LEFT JOIN (SELECT company_id AS id, name AS given_name FROM corrected_companies WHERE tenant_id = {tenant:String}) AS given
           ON given.id = companies.company_id
@@ -70,7 +79,7 @@ export class ClickHouseVisits {
     const rows = await this.#ofCompanies<{ company_id: string; days: [day: string, receivedMs: number][] }>(
       tenantId,
       ids,
-      (corrected, part) => `
+      (of, corrected) => `
         SELECT target AS company_id, arraySort(groupArray((toString(day), received))) AS days
         FROM
         (
@@ -79,7 +88,7 @@ export class ClickHouseVisits {
             toDate32(timestamp) AS day,
             toUnixTimestamp64Milli(min(received_at)) AS received
           FROM events
-          WHERE tenant_id = {tenant:String} AND ${inCompanyIds(corrected, part).all('company')}
+          WHERE tenant_id = {tenant:String} AND ${of.all('company')}
           GROUP BY target, day
         )
         GROUP BY company_id`,
@@ -93,16 +102,11 @@ export class ClickHouseVisits {
       tenantId,
       ids,
       // The projection company_sums has the numbers of companies.
-      (corrected, part) => `
-        SELECT ${targetIdOf(corrected, 'part_id')} AS company_id, toUnixTimestamp64Milli(min(first)) AS received
-        FROM
-        (
-          SELECT any(events.company_id) AS part_id, min(received_at) AS first
-          FROM events
-          WHERE tenant_id = {tenant:String} AND ${inCompanyIds(corrected, part).all('company')}
-          GROUP BY company
-        )
-        GROUP BY company_id`,
+      (of, corrected) => `
+        SELECT ${targetIdOf(corrected, 'any(events.company_id)')} AS company_id, toUnixTimestamp64Milli(min(received_at)) AS received
+        FROM events
+        WHERE tenant_id = {tenant:String} AND ${of.all('company')}
+        GROUP BY ${targetOf(corrected)}`,
     )
     return new Map(rows.map(({ company_id: id, received }) => [id, received]))
   }
@@ -234,7 +238,7 @@ export class ClickHouseVisits {
 
   async #membersBefore(tenantId: string, filter: ResolvedFilter, atMs: number, ids: readonly string[]) {
     const past = stateAt({ query: CORRECTED_SQL, parameters: { tenant: tenantId } }, atMs)
-    const [corrected = { merged: [], hidden: [] }] = await this.#reader.rows<Corrected>(past.query, past.parameters)
+    const [corrected = UNCORRECTED] = await this.#reader.rows<Corrected>(past.query, past.parameters)
     return await this.#matching(tenantId, fromEvents(corrected), filter, ids, (sql) => stateAt(sql, atMs))
   }
 
@@ -316,15 +320,14 @@ export class ClickHouseVisits {
   /** Those among some companies that may be in a filter by their hidden visits: they have some on the days that it looks at. */
   async withHidden(tenantId: string, where: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
-    const looksAtDays =
-      hasDays(filter) || needsHeat(filter) || matchedSql(filter, fromEvents({ merged: [], hidden: [] })) !== undefined
+    const looksAtDays = hasDays(filter) || needsHeat(filter) || matchedSql(filter, UNCORRECTED) !== undefined
     const rows = await this.#ofCompanies<{ target: string }>(
       tenantId,
       ids,
-      (corrected, part) => `
+      (of, corrected) => `
         SELECT DISTINCT ${targetIdOf(corrected)} AS target
         FROM ${HIDDEN}
-        WHERE tenant_id = {tenant:String} AND ${inCompanyIds(corrected, part).all('sipHash64(company_id)')}
+        WHERE tenant_id = {tenant:String} AND ${of.all('sipHash64(company_id)')}
           ${looksAtDays ? daysOfEvents(filter)('toDate32(timestamp)') : ''}`,
       eventDayParameters(filter),
     )
@@ -359,19 +362,15 @@ export class ClickHouseVisits {
     )
   }
 
-  /** Rows of a query about some companies, which it gets in parts. */
+  /** As `rowsOfCompanies`, with the corrections of this moment. */
   async #ofCompanies<T>(
     tenantId: string,
     ids: readonly string[],
-    sqlOf: (corrected: Corrected, part: readonly string[]) => string,
+    sqlOf: (of: CompanyCondition, corrected: Corrected) => string,
     parameters: Parameters = {},
   ): Promise<T[]> {
     const corrected = await this.#basis(tenantId, 'corrections')
-    const found: T[] = []
-    for (const part of inParts(ids)) {
-      const rows = await this.#reader.rows<T>(sqlOf(corrected, part), { ...parameters, tenant: tenantId })
-      for (const row of rows) found.push(row)
-    }
-    return found
+    const of = { ...parameters, tenant: tenantId }
+    return await rowsOfCompanies<T>(this.#reader, corrected, ids, (some) => sqlOf(some, corrected), of)
   }
 }
