@@ -2,12 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { TestSite } from '../support/site.ts'
+import { pick, TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
-
-function pick(value: object, ...names: string[]): unknown[] {
-  return names.map((name) => (value as Record<string, unknown>)[name])
-}
 
 test('demo visits, quality, comparison and learnt rules of a running instance', async (t) => {
   const site = new TestSite(t)
@@ -19,12 +15,7 @@ test('demo visits, quality, comparison and learnt rules of a running instance', 
   const ready = await site.start().ready()
   // Commands get only DATA_DIR.
   delete site.env.ENRICH_DIR
-  const json = async (...args: string[]) => {
-    const { code, stdout, stderr } = await site.ipid(...args, '--json')
-    assert.equal(stderr, '')
-    assert.equal(code, 0)
-    return JSON.parse(stdout)
-  }
+  const json = (...args: readonly string[]) => site.json(...args)
   await json('tenant', 'create', 'acme')
 
   const demo = await json('demo', '--days', '3')

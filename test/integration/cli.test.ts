@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { SystemStatus } from '../../src/operations/status/system-status.ts'
 import { outlineOf, type Sink } from '../../src/pipeline/declaration/pipeline.ts'
-import { TestSite } from '../support/site.ts'
+import { pick, TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
 describe('without an instance', () => {
@@ -70,10 +70,6 @@ function ownPlans(site: TestSite): string {
   return path
 }
 
-function pick(value: object, ...names: string[]): unknown[] {
-  return names.map((name) => (value as Record<string, unknown>)[name])
-}
-
 test('commands reach the running instance', async (t) => {
   const site = new TestSite(t)
   const plans = join(dirname(site.dir), 'plans.json')
@@ -88,12 +84,7 @@ test('commands reach the running instance', async (t) => {
   const ready = await site.start().ready()
   // Commands get only DATA_DIR.
   for (const name of ['PLANS_FILE', 'ENRICH_DIR']) delete site.env[name]
-  const json = async (...args: string[]) => {
-    const { code, stdout, stderr } = await site.ipid(...args, '--json')
-    assert.equal(stderr, '')
-    assert.equal(code, 0)
-    return JSON.parse(stdout)
-  }
+  const json = (...args: readonly string[]) => site.json(...args)
 
   const tenant = await json('tenant', 'create', 'acme', '--plan', 'growth')
   assert.deepEqual([tenant.tenant_id, tenant.plan, tenant.archive], ['acme', 'growth', false])

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -109,6 +110,19 @@ export class TestSite {
   ipid(...args: readonly string[]): Promise<CommandResult> {
     return runCommand(args, { env: this.env as Record<string, string> })
   }
+
+  /** The JSON that a command prints. Fails when the command does, or says anything else. */
+  async json(...args: readonly string[]) {
+    const { code, stdout, stderr } = await this.ipid(...args, '--json')
+    assert.equal(stderr, '')
+    assert.equal(code, 0)
+    return JSON.parse(stdout)
+  }
+}
+
+/** Members of an object, in this order. */
+export function pick(value: object, ...names: readonly string[]): unknown[] {
+  return names.map((name) => (value as Record<string, unknown>)[name])
 }
 
 function run(command: readonly string[], env: Record<string, string | undefined>): Omit<Started, 'ready'> {
