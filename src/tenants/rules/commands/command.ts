@@ -9,7 +9,8 @@ import { InputError } from '../../../run/errors.ts'
 import { COMMAND_LINE } from '../../../terminal/author.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { addSettings, configOf } from '../../../terminal/settings-options.ts'
+import { addSubcommand } from '../../../terminal/subcommand.ts'
 import { tenantOf } from '../../../terminal/tenant-of.ts'
 import type { Tenant } from '../../tenancy.ts'
 
@@ -48,7 +49,7 @@ export function rulesCommand(context: CliContext): Command {
   const ABOUT =
     'own NETWORK; is NETWORK DOMAIN [NAME]; never-noise or always-noise with a network, an AS or an organisation; keep CLASS'
 
-  subcommand('list <tenant>', 'list the rules of a tenant').action(
+  addSubcommand(rules, 'list <tenant>', 'list the rules of a tenant').action(
     async (name: string, options: RulesOptions, command: Command) => {
       printRules(options, await tenantOf(configOf(context, command), name))
     },
@@ -57,7 +58,11 @@ export function rulesCommand(context: CliContext): Command {
   changing('add', `add a rule; applies at once: ${ABOUT}`, (rule) => ({ add: [rule] }))
   changing('remove', 'remove a rule; applies at once', (rule) => ({ remove: [rule] }))
 
-  subcommand('delete-hidden <tenant> <kind> <subject...>', 'delete the stored visits that a rule hides, for good')
+  addSubcommand(
+    rules,
+    'delete-hidden <tenant> <kind> <subject...>',
+    'delete the stored visits that a rule hides, for good',
+  )
     .option('--yes', 'yes, although this cannot be undone')
     .action(async (name: string, kind: string, words: string[], options: RulesOptions, command: Command) => {
       const config = configOf(context, command)
@@ -77,7 +82,7 @@ export function rulesCommand(context: CliContext): Command {
     })
 
   addSettings(
-    subcommand('check <tenant> <address...>', 'show the status of addresses, and the rule that decides'),
+    addSubcommand(rules, 'check <tenant> <address...>', 'show the status of addresses, and the rule that decides'),
     DATA,
   ).action(async (name: string, addresses: string[], options: RulesOptions, command: Command) => {
     const [{ checkAddresses }, { asInstance }] = await Promise.all([
@@ -98,7 +103,7 @@ export function rulesCommand(context: CliContext): Command {
   })
 
   function changing(verb: 'add' | 'remove', about: string, changeOf: (rule: string) => Change): void {
-    subcommand(`${verb} <tenant> <kind> <subject...>`, about)
+    addSubcommand(rules, `${verb} <tenant> <kind> <subject...>`, about)
       .option('--dry-run', 'show the effect on the events since yesterday, and change nothing')
       .option(
         '--past <days>',
@@ -148,10 +153,6 @@ export function rulesCommand(context: CliContext): Command {
     const rule = parseRule(kind, subject)
     if (typeof rule === 'string') throw new InputError(rule)
     return rule.text
-  }
-
-  function subcommand(usage: string, about: string): Command {
-    return addSettings(rules.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
   }
 
   function printRules(options: RulesOptions, { id, rules = [], unclassified = 'account' }: Tenant & TenantRules): void {
