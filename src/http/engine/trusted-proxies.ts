@@ -1,7 +1,7 @@
-import { BlockList } from 'node:net'
 import { setting } from '../../config/setting.ts'
-import { type Address, parseAddress } from '../../pipeline/event/address.ts'
+import type { Address } from '../../pipeline/event/address.ts'
 import type { Proxies, ProxyHop } from '../../pipeline/event/client-address.ts'
+import { NetworkList } from '../../pipeline/event/network-list.ts'
 import { InputError } from '../../run/errors.ts'
 import { CLIENT_HEADERS, type ClientHeader } from './head.ts'
 import { PUBLISHED_PROXIES, UNPUBLISHED_PROXIES } from './published-proxies.ts'
@@ -23,35 +23,21 @@ export interface TrustedProxies extends Proxies {
  * @throws RangeError that names the wrong entry, and says what to write in its place
  */
 export function trustedProxies(entries: readonly string[]): TrustedProxies {
-  const groups: { readonly proxy: TrustedProxy; readonly list: BlockList }[] = []
-  const plain = new BlockList()
+  const groups: { readonly proxy: TrustedProxy; readonly list: NetworkList }[] = []
+  const plain = new NetworkList()
   for (const entry of entries) {
     const [place = '', header] = entry.split(/=(.*)/)
     const published = PUBLISHED_PROXIES[place.toLowerCase()]
-    const list = published === undefined && header === undefined ? plain : new BlockList()
-    for (const network of published?.networks ?? [place]) addNetwork(list, network)
+    const list = published === undefined && header === undefined ? plain : new NetworkList()
+    for (const network of published?.networks ?? [place]) {
+      if (!list.add(network)) throw new RangeError(whyNot(network))
+    }
     if (list === plain) continue
     const { ownEntries = 0, hasClients = false } = published ?? {}
     groups.push({ proxy: { ownEntries, hasClients, header: headerOf(header) ?? published?.header }, list })
   }
   groups.push({ proxy: {}, list: plain })
-  return {
-    find({ text, v6 }) {
-      const family = v6 === undefined ? 'ipv4' : 'ipv6'
-      for (const { proxy, list } of groups) if (list.check(text, family)) return proxy
-      return undefined
-    },
-  }
-}
-
-function addNetwork(list: BlockList, network: string): void {
-  const [text = '', bits] = network.split('/')
-  const address = parseAddress(text)
-  const family = address?.v6 === undefined ? 'ipv4' : 'ipv6'
-  const bitsMax = family === 'ipv4' ? 32 : 128
-  const length = bits === undefined ? bitsMax : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
-  if (address === undefined || !(length <= bitsMax)) throw new RangeError(whyNot(network))
-  list.addSubnet(address.text, length, family)
+  return { find: (address) => groups.find(({ list }) => list.has(address))?.proxy }
 }
 
 function whyNot(network: string): string {

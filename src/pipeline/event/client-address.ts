@@ -1,4 +1,5 @@
 import { type Address, parseAddress } from './address.ts'
+import { NetworkList } from './network-list.ts'
 
 /*
  * How headers, log lines and fields of events write a client's address, and which address of a list is the visitor's.
@@ -242,24 +243,18 @@ const PRIVATE: ProxyHop = {}
 /** The trusted proxies, and the addresses that only machines inside a network have. */
 function withPrivate(trusted: Proxies): Proxies {
   return {
-    find: (address) => trusted.find(address) ?? (isPrivate(address) ? PRIVATE : undefined),
+    find: (address) => trusted.find(address) ?? (PRIVATE_NETWORKS.has(address) ? PRIVATE : undefined),
   }
 }
 
-/** First address and length of networks that no visitor of a website has: private, shared, local, reserved. */
-const PRIVATE_V4: readonly (readonly [first: number, bits: number])[] = (
-  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 198.18.0.0/15 ' +
-  '224.0.0.0/3'
-)
-  .split(' ')
-  .map((network) => network.split('/'))
-  .map(([first, bits]) => [parseAddress(first!)!.v4, Number(bits)])
-
-/** Networks for documentation are not private, because examples write visitors with them. */
-function isPrivate({ v4, v6 }: Address): boolean {
-  if (v6 === undefined) return PRIVATE_V4.some(([first, bits]) => (v4 ^ first) >>> (32 - bits) === 0)
-  const [first, ...others] = v6 as [number, ...number[]]
-  // Unspecified and loopback; unique local; link local and site local; multicast.
-  if (first === 0) return others.slice(0, -1).every((group) => group === 0) && others.at(-1)! < 2
-  return (first & 0xfe00) === 0xfc00 || (first & 0xff80) === 0xfe80 || (first & 0xff00) === 0xff00
+/**
+ * Networks that no visitor of a website has: private, shared, local and reserved ones. Those for documentation are not among them, because
+ * examples write visitors with them.
+ */
+const PRIVATE_NETWORKS = new NetworkList()
+for (const network of [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/3', '::/127', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
+]) {
+  PRIVATE_NETWORKS.add(network)
 }
