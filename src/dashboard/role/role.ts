@@ -6,6 +6,8 @@ import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
+import { DAILY_LOOKUPS, REQUEST_RATE, SharedLimit } from '../../tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../tenants/limits/redis/token-counters.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
 import { RedisPersonStore } from '../redis/people.ts'
 import { RedisSessionStore } from '../redis/sessions.ts'
@@ -36,6 +38,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const { dashboardHost: host, dashboardPort: port, dashboardUrl: publicUrl, httpEngine: engine } = config
   const redis = context.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
+  const counters = new RedisTokenCounters(redis)
   const sessions = new Sessions(new RedisSessionStore(redis, clock), clock)
   const people = new People(new RedisPersonStore(redis), sessions, clock)
   const { services, uploads } = uploadsOf(context)
@@ -66,6 +69,10 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     pages,
     activity,
     usage: new RedisUsage(redis, clock),
+    limits: {
+      lookups: new SharedLimit(DAILY_LOOKUPS, counters, clock),
+      requests: new SharedLimit(REQUEST_RATE, counters, clock),
+    },
     settings,
     uploads,
     ...live,
