@@ -12,9 +12,8 @@ import { counted, number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { Interval } from './accuracy/interval.tsx'
 import { Proposals } from './accuracy/proposals.tsx'
-import './accuracy/interval.css'
-import { Soft } from '../components/judgement.tsx'
 
 const SPANS = ['7', '30', '90'] as const
 const EXAMPLE = '"user_properties": {"email": EMAIL_OF_THE_PERSON}'
@@ -198,25 +197,5 @@ function Breakdown({ title, name, rows }: BreakdownProps) {
           : []),
       ]}
     />
-  )
-}
-
-/** A share with its 95 % interval, as text and as a bar. */
-function Interval({ share: { precision, low, high } }: { readonly share: AccuracyAnswer['all'] }) {
-  if (precision === null || low === null || high === null) return <Soft>no address was attributed</Soft>
-  const [from, to] = [low, high].map((value) => Math.round(value * 100)) as [number, number]
-  return (
-    <span class="ui-interval">
-      <span>
-        <strong>{percent(Math.round(precision * 100) / 100)}</strong>{' '}
-        <Soft>
-          {from} to {to}
-        </Soft>
-      </span>
-      <span class="ui-interval-bar" aria-hidden="true">
-        <span class="ui-interval-range" style={{ left: `${from}%`, width: `${Math.max(1, to - from)}%` }} />
-        <span class="ui-interval-point" style={{ left: `${precision * 100}%` }} />
-      </span>
-    </span>
   )
 }
