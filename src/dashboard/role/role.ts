@@ -19,6 +19,8 @@ import type { Service } from '../../run/service.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
+import { DAILY_LOOKUPS, REQUEST_RATE, SharedLimit } from '../../tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../tenants/limits/redis/token-counters.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
 import { Favicons } from '../favicons/favicons.ts'
 import { IconCache } from '../favicons/icon-cache.ts'
@@ -53,6 +55,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const { dashboardHost: host, dashboardPort: port, dashboardUrl: publicUrl, httpEngine: engine } = config
   const redis = context.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
+  const counters = new RedisTokenCounters(redis)
   const sessions = new Sessions(new RedisSessionStore(redis, clock), clock)
   const people = new People(new RedisPersonStore(redis), sessions, clock)
   const { services, uploads } = uploadsOf(context)
@@ -83,6 +86,10 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     pages,
     activity,
     usage: new RedisUsage(redis, clock),
+    limits: {
+      lookups: new SharedLimit(DAILY_LOOKUPS, counters, clock),
+      requests: new SharedLimit(REQUEST_RATE, counters, clock),
+    },
     settings,
     uploads,
     ...live,

@@ -13,8 +13,7 @@ import { connectClickHouse } from '../../../stores/clickhouse/client.ts'
 import { missingObjects } from '../../../stores/clickhouse/migrate.ts'
 import { readSchema, type Schema } from '../../../stores/clickhouse/schema.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
-import { Quotas } from '../../../tenants/quota-report.ts'
-import { type QuotaSources, quotasOf } from '../../../tenants/quota-sources.ts'
+import { type QuotaSources, Quotas, quotaStore } from '../../../tenants/quotas.ts'
 import { readSchedule } from '../../backup/redis/schedule-store.ts'
 import { backupStatus } from '../../backup/status.ts'
 import { reenrichmentOf } from '../../reenrich/jobs/job.ts'
@@ -92,7 +91,7 @@ export function diskOf(folder: string): ProcessReport['disk'] {
 const EXPORTS = { freshMs: 10_000, lateMs: 5_000 }
 
 function readQuotas(sources: QuotaSources): () => Promise<QuotaStatus> {
-  const quotas = new Quotas(quotasOf(sources))
+  const quotas = new Quotas({ store: quotaStore(sources), clock: sources.clock })
   return sharedRead(() => quotas.read(), QUOTAS)
 }
 

@@ -1,17 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Lifecycle } from '../run/service.ts'
+import { Lifecycle } from '../../run/service.ts'
 
-/** A counter of tokens of one tenant. A bucket fills at a rate; a window counts tokens up to its size and never fills. */
-interface TokenCounter {
-  readonly tenantId: string
-  /** The key of a source that has this bucket alone; undefined: the tenant's API keys share it. */
-  readonly keyId?: string
-  /** Name of the window, such as its day; undefined: a bucket. */
-  readonly window?: string
+/** A counter of tokens. A bucket fills at a rate; a window counts tokens up to its size and never fills. */
+export interface TokenCounter {
+  /** Its key in the store. */
+  readonly key: string
   /** Tokens. */
   readonly size: number
-  /** Tokens that flow into a bucket per second; 0 for a window. */
+  /** Tokens that flow into a bucket per second; 0: a window. */
   readonly rate: number
   /** How long the store keeps a window after a change, milliseconds. */
   readonly keptMs?: number
@@ -57,11 +54,10 @@ export interface TokenGrant {
 
 /** Counters that all processes share. */
 export interface TokenCounters {
-  /** One promise per demand, in order; each rejects with `UnavailableError` on its own. */
+  /** One promise per demand, in order; each rejects with `UnavailableError` on its own. @param demands only buckets, or only windows */
   take(demands: readonly TokenDemand[]): Promise<TokenGrant>[]
-  /** Tokens taken from a window, reserved ones included. */
-  used(tenantId: string, window: string): Promise<number>
-  setUsed(tenantId: string, window: string, used: number, keptMs: number): Promise<void>
+  /** Tokens outside of all reservations, as in `TokenGrant`. Rejects with `UnavailableError`. */
+  left(counter: TokenCounter): Promise<number>
 }
 
 /** The largest reservation, and so the loss of a counter when a process is killed. */
@@ -224,7 +220,7 @@ interface Group {
 }
 
 /**
- * Counters of tokens that all processes share exactly. Requests that wait together are one call. Each is granted or refused
+ * The counters of one limit, shared exactly by all processes. Requests that wait together are one call. Each is granted or refused
  * as if it had come alone after those before it.
  *
  * A process reserves tokens, to give them out without a call, but only when requests of one tenant come faster than Redis
@@ -245,7 +241,7 @@ export class SharedTokens {
   /** Takes all of these tokens or none. Answers without a promise from a reservation. Rejects with `UnavailableError`. */
   take(counter: TokenCounter, tokens: number): Taken | Promise<Taken> {
     const nowMs = performance.now()
-    const reservation = this.#reservations.get(nameOf(counter))
+    const reservation = this.#reservations.get(counter.key)
     const left = reservation?.spend(counter, tokens, nowMs)
     if (left !== undefined) {
       if (reservation!.wantsMore && !this.#life.isStopped) this.#renew(reservation!, nowMs)
@@ -287,11 +283,10 @@ export class SharedTokens {
 
   /** Undefined when the requests of the counter did not come together: then there is nothing to reserve. */
   #reservationFor({ counter, waiters }: Group): TokenReservation | undefined {
-    const name = nameOf(counter)
-    const known = this.#reservations.get(name)
+    const known = this.#reservations.get(counter.key)
     if (known !== undefined || waiters.length === 1 || this.#life.isStopped) return known
     const reservation = new TokenReservation(counter)
-    this.#reservations.set(name, reservation)
+    this.#reservations.set(counter.key, reservation)
     this.#timer ??= setInterval(() => void this.#return(performance.now()), RETURN_MS).unref()
     return reservation
   }
@@ -331,7 +326,7 @@ export class SharedTokens {
   async #return(nowMs: number): Promise<void> {
     const due = [...this.#reservations.values()].filter((one) => one.isDue(nowMs))
     const demands = due.map((one) => ({ counter: one.counter, tokens: [], change: one.replacement(0, nowMs) }))
-    for (const [name, { isHeld }] of this.#reservations) if (!isHeld) this.#reservations.delete(name)
+    for (const [key, { isHeld }] of this.#reservations) if (!isHeld) this.#reservations.delete(key)
     if (this.#reservations.size === 0) {
       clearInterval(this.#timer)
       this.#timer = undefined
@@ -340,26 +335,21 @@ export class SharedTokens {
   }
 }
 
-function nameOf({ tenantId, keyId = '', window = '' }: TokenCounter): string {
-  return `${tenantId} ${keyId} ${window}`
-}
-
 function isSame(a: TokenCounter, b: TokenCounter): boolean {
   return a.size === b.size && a.rate === b.rate
 }
 
 function groupByCounter(waiters: readonly Waiter[]): Group[] {
   const groups: Group[] = []
-  const byName = new Map<string, Group>()
+  const byKey = new Map<string, Group>()
   for (const waiter of waiters) {
     const { counter } = waiter
-    const name = nameOf(counter)
-    let group = byName.get(name)
+    let group = byKey.get(counter.key)
     if (group === undefined || !isSame(group.counter, counter)) {
       if (group !== undefined) group.isOnly = false
       group = { counter, waiters: [], isOnly: group === undefined }
       groups.push(group)
-      byName.set(name, group)
+      byKey.set(counter.key, group)
     }
     group.waiters.push(waiter)
   }
