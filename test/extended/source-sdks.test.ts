@@ -333,7 +333,7 @@ async function answersByPlace(instance: TestInstance): Promise<void> {
   const { key } = await createSource(instance, 'posthog')
   const event = (uuid: string, of: object) => ({ event: 'x', uuid, distinct_id: 'u', ...of })
   const valid = { properties: { $ip: '17.0.0.1' } }
-  const batch = [event('without', {}), event('valid', valid), event('bad', { ...valid, timestamp: 'never' })]
+  const batch = [event('without', {}), event('valid', valid), event('bad', { ...valid, event: 'x'.repeat(257) })]
   const answer = await call(instance, '/s/posthog/i/v1/analytics/events', post({ batch }, bearer(key)))
   const { results } = (await answer.json()) as { results: Record<string, { result: string }> }
   assert.deepEqual(
