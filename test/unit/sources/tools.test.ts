@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { claimOf } from '../../../src/enrichment/judge.ts'
 import type { BodyScan } from '../../../src/http/engine/body-search.ts'
-import { trustedProxies } from '../../../src/http/engine/client-address.ts'
 import type { Exchange } from '../../../src/http/engine/exchange.ts'
+import { trustedProxies } from '../../../src/http/engine/trusted-proxies.ts'
 import { readAmplitudeEvents } from '../../../src/pipeline/sources/amplitude.ts'
 import { RefusedEvent } from '../../../src/pipeline/sources/live/translated.ts'
 import { matomo, readMatomoRequests } from '../../../src/pipeline/sources/matomo.ts'
@@ -362,6 +362,29 @@ test("a server's address is never a visitor's, also when its library asks for th
   }
   assert.equal(sender('auto').addressOf({ ip: REMOTE, library: 'amplitude-ts/2.0' }), '203.0.113.7')
   assert.equal(sender('auto').addressOf({ ip: REMOTE }), '203.0.113.7')
+})
+
+test('an address in a payload is read in every spelling, and a list past private and trusted proxies', () => {
+  const exchange = { request: { head: { origin: '', fetchSite: '', fetchDest: '' } }, peerAddress: () => '203.0.113.7' }
+  const facts = { address: 'auto', isBrowser: false } as const
+  const sender = new Sender(exchange as unknown as Exchange, trustedProxies(['cloudflare']), facts)
+  const cases: [written: unknown, right: unknown][] = [
+    ['17.0.0.1:52614', '17.0.0.1'],
+    ['17.0.0.1, 10.0.0.1', '17.0.0.1'],
+    ['17.9.9.9, 17.0.0.1, 172.68.10.5', '17.0.0.1'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['17.0.0.1,', '17.0.0.1'],
+    ['unknown', undefined],
+    ['-', undefined],
+    ['localhost', 'localhost'],
+  ]
+  for (const [written, right] of cases) {
+    const [call] = readCalls({ type: 'page', messageId: 'a', context: { ip: written } }, undefined, 'segment', NOW_MS)
+    assert.equal(sender.addressOf(call as ToolEvent), right, `segment ${written}`)
+    const capture = { event: '$pageview', distinct_id: 'd', properties: { $ip: written } }
+    const [event] = readPosthogEvents({ batch: [capture] }, NOW_MS)
+    assert.equal(sender.addressOf(event!), right, `posthog ${written}`)
+  }
 })
 
 test('with a browser key neither an address nor a time of the payload counts', () => {

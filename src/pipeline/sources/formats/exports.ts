@@ -1,3 +1,4 @@
+import { visitorInField } from '../../event/client-address.ts'
 import { readAmplitudeEvents } from '../amplitude.ts'
 import { readPosthogEvents } from '../posthog.ts'
 import { type CallTool, readCalls } from '../tools/calls.ts'
@@ -22,10 +23,11 @@ function exportFormat({ name, about, matches, read }: ExportFormat): LineFormat 
     name,
     about,
     recognises: (lines) => mostObjects(lines, matches),
-    reader: ({ nowMs }: ReadLineOptions) =>
+    reader: ({ nowMs, trusted }: ReadLineOptions) =>
       jsonReader((record) => {
         const event = read(record, nowMs)
-        return { event: event.ip === REMOTE ? { ...event, ip: undefined } : event }
+        const ip = typeof event.ip === 'string' ? visitorInField(event.ip, trusted) : event.ip
+        return { event: { ...event, ip: ip === REMOTE ? undefined : ip } }
       }),
   }
 }

@@ -1,15 +1,15 @@
 import type { Bot } from '../../../../schemas/bots.ts'
-import { setting } from '../../../config/setting.ts'
 import { botOf } from '../../../enrichment/bots/user-agent.ts'
-import { clientAddress, type TrustedProxies, trustedProxies } from '../../../http/engine/client-address.ts'
+import { clientAddress } from '../../../http/engine/client-address.ts'
 import type { ArrivedRequest } from '../../../http/engine/engine.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
 import type { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
-import { InputError } from '../../../run/errors.ts'
+import { type TrustedProxies, trustedProxies, trustedProxiesSetting } from '../../../http/engine/trusted-proxies.ts'
 import { isRawKey } from '../../../tenants/key.ts'
 import type { CallerSource } from '../../../tenants/tenancy.ts'
 import type { SetupBlock, SetupPlace, Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
+import { visitorInField } from '../../event/client-address.ts'
 import { RefusedEvent, type Tally, translatedRoute } from '../live/translated.ts'
 import { bodyKeyFinder } from './body-key.ts'
 import { instantOf } from './clock.ts'
@@ -132,26 +132,7 @@ export interface ToolRequest {
 }
 
 /** Settings of every source that has keys of its own. */
-export const sourceSettings = {
-  trustedProxies: setting(
-    'TRUSTED_PROXIES',
-    'cidrs',
-    '127.0.0.0/8,::1/128',
-    'proxies that are trusted to name the client of a request, separated by commas',
-    proxies,
-  ),
-}
-
-/** Networks as text: settings go to other processes. */
-function proxies(value: string): readonly string[] {
-  const networks = value.split(',').map((network) => network.trim())
-  try {
-    trustedProxies(networks)
-    return networks
-  } catch (error) {
-    throw new InputError(`must be networks such as 10.0.0.0/8, separated by commas: ${(error as Error).message}`)
-  }
-}
+export const sourceSettings = { trustedProxies: trustedProxiesSetting }
 
 /** Makes the source of a tool, by default one with libraries for servers and for browsers: its routes, with the key in their path and without. */
 export function toolSource(tool: Tool): Source<typeof sourceSettings> {
@@ -327,7 +308,8 @@ export class Sender {
     // A server library with a browser key sends from the server's address, and may not name another.
     if (this.#isBrowser) return isServer ? undefined : this.#connection()
     if (this.#mode === 'connection') return this.#connection()
-    if (ip !== REMOTE && ip !== undefined && ip !== null && ip !== '') return unmarked(ip)
+    const named = this.#named(ip)
+    if (named !== undefined) return named
     if (this.#mode === 'payload' || isServer) return undefined
     return ip === REMOTE || this.#comesFromPage ? this.#connection() : undefined
   }
@@ -348,13 +330,21 @@ export class Sender {
    * @param ip from `addressOf`
    */
   withBot(event: ToolEvent, ip: unknown): ToolEvent {
-    const isForwarded = !this.#isBrowser && this.#mode !== 'connection' && event.ip === ip
-    if (this.#address === undefined || ip !== this.#address || isForwarded) return event
+    if (this.#address === undefined || ip !== this.#address) return event
+    const isForwarded = !this.#isBrowser && this.#mode !== 'connection' && this.#named(event.ip) === ip
+    if (isForwarded) return event
     this.#bot ??= { name: botOf(this.#exchange.request.head.userAgent) }
     const { name } = this.#bot
     if (name === undefined || name === 'http-library') return event
     const user_agent = this.#exchange.request.head.userAgent
     return { ...event, properties: { user_agent, ...event.properties } }
+  }
+
+  /** The address in a payload; undefined: it names none. */
+  #named(ip: unknown): unknown {
+    if (ip === REMOTE || ip === null) return undefined
+    const value = unmarked(ip)
+    return typeof value === 'string' ? visitorInField(value, this.#trusted) : value
   }
 
   get #comesFromPage(): boolean {
