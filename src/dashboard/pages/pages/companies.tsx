@@ -1,4 +1,4 @@
-import { Building2, Columns3, Download, Keyboard, SearchX } from 'lucide-preact'
+import { Building2, Columns3, Keyboard, SearchX } from 'lucide-preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CompanyRow } from '../../../../schemas/companies.ts'
@@ -6,9 +6,10 @@ import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
 import { CORRECTION_LIMITS } from '../../../../schemas/dashboard/corrections.ts'
 import { CompanyBulk } from '../components/company-bulk.tsx'
 import { CompanyTable } from '../components/company-table.tsx'
+import { ExportCsv } from '../components/export-csv.tsx'
 import { Filters } from '../components/filters.tsx'
 import { SegmentBar, useShownSegment } from '../components/segment-bar.tsx'
-import { Button, IconButton, LinkButton } from '../design/button.tsx'
+import { Button, IconButton } from '../design/button.tsx'
 import { CodeLine } from '../design/code.tsx'
 import { DateRange } from '../design/date-range.tsx'
 import { Facts } from '../design/details.tsx'
@@ -21,7 +22,6 @@ import { pageKeyTarget } from '../design/page-key.ts'
 import { Popover } from '../design/popover.tsx'
 import type { DayRange } from '../design/ranges.ts'
 import { Loading } from '../design/skeleton.tsx'
-import { queryText } from '../lib/api.ts'
 import {
   COLUMNS,
   type Column,
@@ -101,13 +101,7 @@ export function Companies({ parameters }: PageProps) {
             hasAll
             onChange={(next) => set({ ...rangeChange(next), page: '' })}
           />
-          <LinkButton
-            icon={Download}
-            href={`/api/tenants/${tenant}/companies/export${queryText({ ...view, hide })}`}
-            isDownload
-          >
-            Export CSV
-          </LinkButton>
+          <ExportCsv tenant={tenant} view={view} hide={hide} chosen={[...chosen.keys()]} />
         </>
       }
     >

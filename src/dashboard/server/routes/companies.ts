@@ -1,5 +1,6 @@
 import { COMPANY_LIMITS } from '../../../../schemas/companies.ts'
 import {
+  ChosenCompaniesExport,
   CompaniesExport,
   CompaniesQuery,
   type CompaniesVersion,
@@ -17,6 +18,7 @@ import type { StoredCompany } from '../../../companies/company.ts'
 import { companiesCsv } from '../../../companies/csv.ts'
 import { assertFilter } from '../../../companies/filter.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
+import type { HttpResponse } from '../../../http/engine/response.ts'
 import { explain } from '../../../lookup/explain.ts'
 import type { Lookup, LookupService } from '../../../lookup/lookup.ts'
 import { parseAddress } from '../../../pipeline/event/address.ts'
@@ -33,6 +35,17 @@ const PATH = '/api/tenants/:tenant/companies'
 
 export function companyRoutes({ companies, lookups }: CompanyDependencies): DashboardRoute[] {
   const exports = new TenantSlots(EXPORTS)
+  const csvOf = (tenant: string, { hide, ...view }: CompaniesExport, chosen?: readonly string[]): HttpResponse => {
+    assertFilter(view)
+    const { from, to } = companies.daysOf(view)
+    const days = from === undefined ? `until-${to}` : `${from}-to-${to}`
+    return {
+      status: 200,
+      type: 'text/csv; charset=utf-8',
+      headers: { 'content-disposition': `attachment; filename="companies-${tenant}-${days}.csv"` },
+      body: untilLeft((left) => exports.pass(tenant, companiesCsv(companies.rows(tenant, view, left, chosen), hide))),
+    }
+  }
   return [
     route({
       method: 'GET',
@@ -79,15 +92,14 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       method: 'GET',
       path: `${PATH}/export`,
       query: CompaniesExport,
-      handle({ tenant, query: { hide, ...view } }) {
-        assertFilter(view)
-        return {
-          status: 200,
-          type: 'text/csv; charset=utf-8',
-          headers: { 'content-disposition': `attachment; filename="companies-${tenant.id}.csv"` },
-          body: untilLeft((left) => exports.pass(tenant.id, companiesCsv(companies.rows(tenant.id, view, left), hide))),
-        }
-      },
+      handle: ({ tenant, query }) => csvOf(tenant.id, query),
+    }),
+    route({
+      method: 'POST',
+      path: `${PATH}/export`,
+      changes: false,
+      body: ChosenCompaniesExport,
+      handle: ({ tenant, body: { companies: chosen, ...view } }) => csvOf(tenant.id, view, chosen),
     }),
     route({
       method: 'GET',
