@@ -58,7 +58,11 @@ test('\\N, with which databases export NULL, is empty in every column', async ()
     { network: '81.2.69.0/24', ...row, business_name: 'Example' },
     { network: '81.2.70.0/24', ...row },
   ]
-  const csv = [columns, ...rows.map((each) => Object.values(each).join()), `81.2.71.0/24,Third,${'"\\N",'.repeat(9)}\\N`]
+  const csv = [
+    columns,
+    ...rows.map((each) => Object.values(each).join()),
+    `81.2.71.0/24,Third,${'"\\N",'.repeat(9)}\\N`,
+  ]
   const json = rows.map((each) => JSON.stringify(each))
   for (const table of [await load(csv.join('\n')), await load(json.join('\n'), 'ndjson')]) {
     assert.deepEqual(table.find(address('81.2.69.1'))?.data, { business_name: 'Example' })

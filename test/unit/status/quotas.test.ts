@@ -9,7 +9,11 @@ import { silent } from '../../support/pipeline.ts'
 test('the tenants nearest to their quota are shown, with the time of passing, read once', async () => {
   const metrics = new Registry()
   const tenants = Array.from({ length: 50 }, (_, i) => {
-    return { id: `t${i}`, plan: { daily_lookups: i === 3 ? 1_000 : 10, monthly_accounts: 5 }, lookupsToday: i === 2 ? 10 : i }
+    return {
+      id: `t${i}`,
+      plan: { daily_lookups: i === 3 ? 1_000 : 10, monthly_accounts: 5 },
+      lookupsToday: i === 2 ? 10 : i,
+    }
   })
   const asked: string[] = []
   const watch = new QuotaWatch({
