@@ -163,12 +163,12 @@ test("requests as the tools send them have the tool's time and key, and nothing 
       min(JSONExtractKeys(properties)), min(user_properties)
     FROM events WHERE source_id IN (${sources}) GROUP BY event_type ORDER BY event_type FORMAT TSV`
   const expected = [
-    String.raw`amplitude	2	2	0	['amplitude']	{"device_id":"A"}`,
-    String.raw`matomo	1	1	3	['e_a']	`,
-    String.raw`mixpanel	1	1	0	['$insert_id']	{"distinct_id":"d"}`,
-    String.raw`posthog	1	1	3	[]	{"distinct_id":"d"}`,
-    String.raw`segment	1	1	3	['segment']	`,
-    String.raw`webhook	1	1	3	[]	{"plan":"pro","distinct_id":"d"}`,
+    `amplitude\t2\t2\t0\t['amplitude']\t{"device_id":"A"}`,
+    `matomo\t1\t1\t3\t['e_a']\t`,
+    `mixpanel\t1\t1\t0\t['$insert_id']\t{"distinct_id":"d"}`,
+    `posthog\t1\t1\t3\t[]\t{"distinct_id":"d"}`,
+    `segment\t1\t1\t3\t['segment']\t`,
+    `webhook\t1\t1\t3\t[]\t{"plan":"pro","distinct_id":"d"}`,
   ]
   await until(
     () => instance.query(found),
