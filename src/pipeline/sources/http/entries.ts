@@ -4,6 +4,7 @@ import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import { EVENT_VALUES_MAX, JSON_DEPTH_MAX } from '../../../../schemas/api/event.ts'
 import type { SourceFacts } from '../../../../schemas/api-key.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
+import type { Proxies } from '../../event/client-address.ts'
 import { hasTooManyValues, isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import { rejectedLine } from '../batch/read-chunk.ts'
 import { MAPPED_FIELDS, mappedReader, type Paths, type ReadMapped } from '../mapping.ts'
@@ -31,14 +32,18 @@ export interface EntryFormat {
   readonly read: ReadMapped
 }
 
-/** @param facts of the source */
-export function entryFormat({ preset: name, map = {} }: Pick<SourceFacts, 'preset' | 'map'>): EntryFormat {
+/** @param facts of the source @param trusted see `ReadLineOptions` */
+export function entryFormat(
+  { preset: name, map = {} }: Pick<SourceFacts, 'preset' | 'map'>,
+  trusted?: Proxies,
+): EntryFormat {
   const preset = presetNamed(name)
   const paths = MAPPED_FIELDS.map((field) => {
     const own = Object.hasOwn(map, field) ? [map[field]!] : []
     return [field, [...own, ...[preset?.paths[field] ?? []].flat()]]
   })
-  return { preset, read: mappedReader(Object.fromEntries(paths) as Paths) }
+  const { perhapsIp } = preset ?? {}
+  return { preset, read: mappedReader(Object.fromEntries(paths) as Paths, { trusted, perhapsIp }) }
 }
 
 interface RequestFacts {
