@@ -26,8 +26,6 @@ import { type ConnectionUse, connectRedis, type RedisClient } from '../stores/re
 import { type Caller, pipelinedCalls } from '../stores/redis/pipelined-calls.ts'
 import { createWorkMetrics, type WorkMetrics } from '../telemetry/pipeline-metrics.ts'
 import type { RecentProblems } from '../telemetry/problems.ts'
-import { TenantOrigins } from '../tenants/origins.ts'
-import { RedisOriginCounts } from '../tenants/redis/origin-counts.ts'
 
 /** The settings of a process, with the URLs of its stores. */
 export interface AppConfig extends Config {
@@ -71,7 +69,6 @@ export class ProcessContext {
   #leases: Caller | undefined
   #enrichment: EnrichmentServices | undefined
   #workMetrics: WorkMetrics | undefined
-  #origins: TenantOrigins | undefined
 
   constructor(config: AppConfig, telemetry: Telemetry, pipeline: Pipeline) {
     this.config = config
@@ -125,16 +122,6 @@ export class ProcessContext {
   get workMetrics(): WorkMetrics {
     this.#workMetrics ??= createWorkMetrics(this.telemetry.metrics, this.recent)
     return this.#workMetrics
-  }
-
-  /** Counts the origins of events, per tenant. */
-  get origins(): TenantOrigins {
-    if (this.#origins === undefined) {
-      const { log, metrics, clock } = this.telemetry
-      this.#origins = new TenantOrigins({ store: new RedisOriginCounts(this.shared, clock), log, metrics })
-      this.services.push(this.#origins)
-    }
-    return this.#origins
   }
 
   get retentionRecords(): RedisRetentionRecords {

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { sharedChromium } from '../support/chromium.ts'
@@ -240,6 +243,25 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
       await page.getByRole('button', { name: 'I have copied it' }).click()
       await page.getByText('needs attention').waitFor()
       await assertAccessible()
+
+      // The newcomer opens their own page, on the machine that ipid runs on.
+      await page.getByRole('button', { name: 'Add a source' }).click()
+      await page.locator('select:focus').selectOption('web')
+      await page.getByLabel('Address of the API').fill(ready.url)
+      await page.getByRole('button', { name: 'Create source' }).click()
+      const tag = (await page.getByRole('region', { name: 'In the head of every page' }).textContent())!
+      const own = await page.context().newPage()
+      const server = createServer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(tag))
+      t.after(() => void server.close().closeAllConnections())
+      await once(server.listen(0, '127.0.0.1'), 'listening')
+      await own.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+      await page.getByText('First event received, and filtered because 127.0.0.1 is your own machine.').waitFor()
+      await own.close()
+      await page.getByRole('button', { name: 'Done' }).click()
+      await page.getByText('from your own machine').waitFor()
+      await assertAccessible()
+      const list = await site.ipid('source', 'list', 'acme')
+      assert.match(list.stdout, /^\w+: today received, and filtered because 127\.0\.0\.1 is your own machine$/m)
 
       await page.getByRole('button', { name: 'Setup of Shop' }).click()
       assert.equal(await page.getByLabel('Browser key').inputValue(), browserKey)

@@ -9,7 +9,7 @@ import { ClickHouseIntentPages } from '../../src/companies/intent-pages.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
 import type { Favicons } from '../../src/dashboard/favicons/favicons.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
-import { RedisUsage } from '../../src/dashboard/redis/usage.ts'
+import { ClickHouseSources } from '../../src/dashboard/queries/sources.ts'
 import { activityRoutes } from '../../src/dashboard/server/routes/activity.ts'
 import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
 import { correctionRoutes } from '../../src/dashboard/server/routes/corrections.ts'
@@ -71,7 +71,7 @@ export async function startCompanies(favicons?: Favicons) {
   const sources = [{ id: 'src_000000a1', name: 'Website' }]
   const companies = new ClickHouseCompanies(reader, clock, async () => sources)
   const overview = new ClickHouseOverview(reader)
-  const usage = new RedisUsage(redis, clock)
+  const senders = new ClickHouseSources(reader, clock)
   const counters = new RedisTokenCounters(redis)
   const limits = {
     lookups: new SharedLimit(DAILY_LOOKUPS, counters, clock),
@@ -83,8 +83,8 @@ export async function startCompanies(favicons?: Favicons) {
     sessionRoute({ tenants, version: '1', apiUrl: null, favicons }),
     ...companyRoutes({ companies, lookups }),
     ...faviconRoutes({ companies, favicons }),
-    overviewRoute({ companies, overview, usage, limits, plans, clock }),
-    homeRoute({ companies, home: new ClickHouseHome(reader), overview, usage, limits, plans, clock }),
+    overviewRoute({ companies, overview, senders, limits, plans, clock }),
+    homeRoute({ companies, home: new ClickHouseHome(reader), overview, senders, limits, plans, clock }),
     ...pageRoutes({ pages: new ClickHousePages(reader) }),
     ...correctionRoutes({ corrections }),
     ...intentPageRoutes({ corrections, intentPages: new ClickHouseIntentPages(reader, clock) }),

@@ -80,9 +80,9 @@ import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { CachedAuthenticator, KeyUses } from '../../src/tenants/authenticator.ts'
 import { DAILY_LOOKUPS, SharedLimit } from '../../src/tenants/limits/limits.ts'
 import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
-import { type OriginStore, TenantOrigins } from '../../src/tenants/origins.ts'
 import { QuotaWatch } from '../../src/tenants/quotas.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
+import { ProxiedWatch } from '../../src/tenants/sources/proxied-senders.ts'
 import { startTestClickHouse } from './clickhouse.ts'
 import { noData, noLimit, oneKey } from './http.ts'
 import { TestLookups } from './lookups.ts'
@@ -427,17 +427,10 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       return { service, close: () => calls.release() }
     },
   },
-  TenantOrigins: {
+  ProxiedWatch: {
     make: (calls) => {
-      const store: OriginStore = {
-        async add(_, counts) {
-          await calls.hold()
-          return counts
-        },
-        read: async () => ({ events: 0, byOrigin: new Map() }),
-      }
-      const service = new TenantOrigins({ store, metrics: new Registry(), log: silent })
-      service.add('tenant', { events: 1, byOrigin: new Map() })
+      const read = () => calls.hold().then(() => [])
+      const service = new ProxiedWatch({ read, metrics: new Registry(), log: silent })
       return { service, close: () => calls.release() }
     },
   },

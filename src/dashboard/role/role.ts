@@ -26,7 +26,6 @@ import { Favicons } from '../favicons/favicons.ts'
 import { IconCache } from '../favicons/icon-cache.ts'
 import { RedisPersonStore } from '../redis/people.ts'
 import { RedisSessionStore } from '../redis/sessions.ts'
-import { RedisUsage } from '../redis/usage.ts'
 import { Access } from '../server/access.ts'
 import { EventStreams } from '../server/event-streams.ts'
 import { People } from '../server/people.ts'
@@ -85,7 +84,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     overview,
     pages,
     activity,
-    usage: new RedisUsage(redis, clock),
+    senders: tables.sources,
     limits: {
       lookups: new SharedLimit(DAILY_LOOKUPS, counters, clock),
       requests: new SharedLimit(REQUEST_RATE, counters, clock),

@@ -14,7 +14,6 @@ import { StallWatch } from '../../operations/status/stall-watch.ts'
 import { intakeFacts } from '../../operations/status/verdict.ts'
 import type { Lane } from '../../pipeline/declaration/lane.ts'
 import type { SourceEntry } from '../../pipeline/declaration/source.ts'
-import type { Enricher } from '../../pipeline/event/enrichment.ts'
 import { eventsByStatus, type OutcomeCounts } from '../../pipeline/event/outcomes.ts'
 import { keepEvents } from '../../pipeline/sources/live/keep.ts'
 import { EventTail } from '../../pipeline/sources/live/tail.ts'
@@ -36,7 +35,6 @@ import { CachedAuthenticator } from '../../tenants/authenticator.ts'
 import { sharedLimits } from '../../tenants/limits/limits.ts'
 import { RedisTokenCounters } from '../../tenants/limits/redis/token-counters.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
-import type { Tenant } from '../../tenants/tenancy.ts'
 import { createRoutes } from './routes.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
 import { openSources } from './source-routes.ts'
@@ -50,7 +48,7 @@ interface IngressRole {
 }
 
 export function ingressRole(context: ProcessContext): IngressRole {
-  const { config, telemetry, enrichment, origins } = context
+  const { config, telemetry, enrichment } = context
   const { log, metrics, clock } = telemetry
   const requests = context.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
   const changes = new RedisTenantChanges(context.connect({ name: 'changes', kind: 'loop' }))
@@ -73,8 +71,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
   const limits = sharedLimits(new RedisTokenCounters(requests, reconnection), clock)
   const keeping = {
     enricher: enrichment.engine,
-    tenantEnricher: (enricher: Enricher, tenant: Tenant) =>
-      origins.counting(tenantEnricher(enricher, tenant), tenant.id),
+    tenantEnricher,
     hostnames: enrichment.hostnames,
     clock,
     tail,

@@ -55,8 +55,6 @@ export const keys = {
   leaseMembers: (name: string) => `${leased(name)}:members`,
   /** Hash: share of a lease → the member that holds it. */
   leaseShares: (name: string) => `${leased(name)}:shares`,
-  /** Hash: number of a tenant's events on a UTC day, in total and per network that visitors do not use. */
-  origins: (tenantId: string, day: string) => `{tenant:${tenantId}}:origins:${day}`,
   /** String: the batch job of a file, by the file's SHA-256; expires. */
   uploadedFile: (tenantId: string, digest: string) => `{tenant:${tenantId}}:file:${digest}`,
   /** Hash: process → its last report: milliseconds, then JSON. */

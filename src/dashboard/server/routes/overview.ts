@@ -9,15 +9,16 @@ import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { utcDay } from '../../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../../run/clock.ts'
 import type { SharedLimit } from '../../../tenants/limits/limits.ts'
+import { warningOf } from '../../../tenants/sources/proxied-senders.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import type { ClickHouseOverview, Days } from '../../queries/overview.ts'
-import type { RedisUsage } from '../../redis/usage.ts'
+import type { ClickHouseSources } from '../../queries/sources.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface OverviewDependencies {
   readonly companies: ClickHouseCompanies
   readonly overview: ClickHouseOverview
-  readonly usage: RedisUsage
+  readonly senders: Pick<ClickHouseSources, 'proxied'>
   readonly limits: Readonly<Record<'lookups' | 'requests', Pick<SharedLimit, 'read'>>>
   readonly plans: Plans
   readonly clock: Clock
@@ -35,14 +36,14 @@ export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
     endsWithCaller: true,
     query: OverviewQuery,
     async handle({ tenant, query }) {
-      const { overview, companies, usage, clock } = parts
+      const { overview, companies, senders, clock } = parts
       const nowMs = clock.now()
       const days: Days = { from: utcDay(nowMs - ((query.days ?? DAYS) - 1) * DAY_MS), to: utcDay(nowMs) }
       const [outcomes, byEvent, top, warning, used] = await Promise.all([
         overview.outcomes(tenant.id, days),
         overview.eventDays(tenant.id, days),
         companies.page(tenant.id, { ...days, sort: 'events', direction: 'desc', limit: TOP }),
-        trafficWarning(usage, tenant),
+        trafficWarning(senders, tenant),
         planUsage(parts, tenant),
       ])
       const answer: OverviewAnswer = {
@@ -60,15 +61,17 @@ export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
   })
 }
 
-/** The warning that most events of a tenant come from one network; null when they do not. */
-export async function trafficWarning(usage: RedisUsage, tenant: Tenant): Promise<TrafficWarning> {
-  const found = await usage.warning(tenant.id)
-  return found === undefined ? null : { text: found.text, network: found.origin, share: found.share }
+/** The warning that nearly all events of a sender come from infrastructure; null when they do not. */
+export async function trafficWarning(
+  senders: OverviewDependencies['senders'],
+  tenant: Tenant,
+): Promise<TrafficWarning> {
+  return warningOf(await senders.proxied(tenant.id)) ?? null
 }
 
 /** Use of the plan of a tenant, now. */
 export async function planUsage(
-  { overview, limits, plans, clock }: Omit<OverviewDependencies, 'companies'>,
+  { overview, limits, plans, clock }: Omit<OverviewDependencies, 'companies' | 'senders'>,
   tenant: Tenant,
 ): Promise<PlanUsage> {
   const plan = planOf(plans, tenant)
