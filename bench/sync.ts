@@ -45,8 +45,9 @@ try {
     for (let round = 0; round < ROUNDS; round++) {
       const checkpoint = new Checkpoint([], { replace() {}, append() {} })
       const options = { format: formatNamed(name), mapping: undefined, all: false, checkpoint }
-      const send = async () => ({ rejected: 0, filtered: 0, invalidIp: 0, noIp: 0 })
-      const sync = new LogSync({ ...options, send, stop: new AbortController().signal })
+      const send = async () => ({ rejected: 0, filtered: {}, invalidIp: 0, noIp: 0 })
+      const judged = async () => undefined
+      const sync = new LogSync({ ...options, send, judged, stop: new AbortController().signal })
       const log = await LogFile.open(path)
       const head = await headOf(log, true)
       const record = await checkpoint.recordOf(log, head!, () => name, 0)

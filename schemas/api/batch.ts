@@ -61,7 +61,12 @@ export const BatchSummary = Type.Object(
     warning: Type.Optional(
       Type.String({
         description:
-          'An extension: set when most events come from one cloud, CDN or private network; names the likely mistake',
+          'An extension: set when nearly all events come from hosts, a cloud, a CDN or a private network; names the likely mistake',
+      }),
+    ),
+    filtered_reasons: Type.Optional(
+      Type.Record(Type.String(), Type.Integer(), {
+        description: 'An extension: filtered events by class of their address, bot or rule',
       }),
     ),
     errors: Type.Array(Type.Object({ line: Type.Integer(), detail: Type.String() }), {

@@ -1,12 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { SOURCE_ADDRESSES, SourceFacts } from '../api-key.ts'
+import { FILTERED, type FilteredBy } from '../filtered.ts'
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 
 /** A problem of a source, and its remedy. */
 export const SourceFinding = Type.Object({
   kind: Type.String({
-    description: 'silent, no_address, invalid_address, proxy, one_address, clock, rejected, retries',
+    description:
+      'silent, no_address, invalid_address, proxy, filtered, one_address, one_network, clock, rejected, retries',
   }),
   text: Type.String({ description: 'What was seen, a sentence' }),
   mend: Type.String({ description: 'What mends it, a sentence' }),
@@ -43,6 +45,17 @@ export const ListedSource = Type.Object({
   findings: Type.Array(SourceFinding),
   today: nullable(SourceDay),
   last_event: nullable(Type.String({ description: 'Receipt of the last stored event of the last 14 days' })),
+  filtered_reasons: Type.Array(
+    Type.Object({
+      reason: Type.Enum(Object.keys(FILTERED) as FilteredBy[]),
+      label: Type.String({ description: 'For people' }),
+      events: Type.Integer(),
+    }),
+    { description: 'Today, the most frequent first' },
+  ),
+  filtered_all: nullable(
+    Type.String({ description: 'Set when all events of today were filtered: received, and filtered because …' }),
+  ),
   rejected_reasons: Type.Array(Type.Object({ reason: Type.String(), events: Type.Integer() }), {
     description: 'Since yesterday',
   }),

@@ -1,6 +1,13 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { archiveLocationOf, type Config, defaultDataDirOf, enrichCacheOf, fetchedDirOf } from '../config/config.ts'
+import {
+  archiveLocationOf,
+  type Config,
+  defaultDataDirOf,
+  enrichCacheOf,
+  fetchedDirOf,
+  packedDataDirOf,
+} from '../config/config.ts'
 import { isClusterUrl } from '../config/redis-url.ts'
 import { EnrichmentEngine } from '../enrichment/engine.ts'
 import { DataLookups } from '../enrichment/lookup-service.ts'
@@ -19,8 +26,6 @@ import { type ConnectionUse, connectRedis, type RedisClient } from '../stores/re
 import { type Caller, pipelinedCalls } from '../stores/redis/pipelined-calls.ts'
 import { createWorkMetrics, type WorkMetrics } from '../telemetry/pipeline-metrics.ts'
 import type { RecentProblems } from '../telemetry/problems.ts'
-import { TenantOrigins } from '../tenants/origins.ts'
-import { RedisOriginCounts } from '../tenants/redis/origin-counts.ts'
 
 /** The settings of a process, with the URLs of its stores. */
 export interface AppConfig extends Config {
@@ -64,7 +69,6 @@ export class ProcessContext {
   #leases: Caller | undefined
   #enrichment: EnrichmentServices | undefined
   #workMetrics: WorkMetrics | undefined
-  #origins: TenantOrigins | undefined
 
   constructor(config: AppConfig, telemetry: Telemetry, pipeline: Pipeline) {
     this.config = config
@@ -120,16 +124,6 @@ export class ProcessContext {
     return this.#workMetrics
   }
 
-  /** Counts the origins of events, per tenant. */
-  get origins(): TenantOrigins {
-    if (this.#origins === undefined) {
-      const { log, metrics, clock } = this.telemetry
-      this.#origins = new TenantOrigins({ store: new RedisOriginCounts(this.shared, clock), log, metrics })
-      this.services.push(this.#origins)
-    }
-    return this.#origins
-  }
-
   get retentionRecords(): RedisRetentionRecords {
     return new RedisRetentionRecords(this.shared, this.config.retentionDays)
   }
@@ -169,7 +163,8 @@ export class ProcessContext {
     const hostnames = rdns === 'on' ? reverseDns : undefined
     const compiledDir = enrichCacheOf(this.config)
     const data = { dir: enrichDir, defaultsDir: defaultDataDirOf(this.config), fetchedDir: fetchedDirOf(this.config) }
-    const engine = new EnrichmentEngine({ ...data, compiledDir, hostnames, log, metrics })
+    const packedDir = packedDataDirOf(this.config)
+    const engine = new EnrichmentEngine({ ...data, compiledDir, packedDir, hostnames, log, metrics })
     this.services.push(new ServiceGroup('enrichment', [reverseDns, engine]))
     const lookups = new DataLookups({ engine, reverseDns, asksAlways: rdns === 'on' })
     return { engine, lookups, reverseDns, hostnames }

@@ -36,6 +36,8 @@ interface StubEvent {
 async function stub(t: TestContext) {
   const byId = new Map<string, StubEvent>()
   const requests: string[] = []
+  /** Answers about jobs by id; the last one is repeated. */
+  const jobs = new Map<string, object[]>()
   /** Answers for the next requests; 200 when there is none. */
   const answers: { status: number; headers?: Record<string, string>; keeps?: boolean; body?: object }[] = []
   const server = createServer((request, response) => {
@@ -43,6 +45,13 @@ async function stub(t: TestContext) {
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
       requests.push(request.url!)
+      const job = new URL(request.url!, 'http://stub').searchParams.get('job')
+      if (job !== null) {
+        const [answer = {}] = jobs.get(job) ?? []
+        if ((jobs.get(job)?.length ?? 0) > 1) jobs.get(job)!.shift()
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+        return
+      }
       const { status, headers = {}, keeps = false, body = {} } = answers.shift() ?? { status: 200, keeps: true }
       if (keeps) {
         const lines = gunzipSync(Buffer.concat(parts)).toString('utf8').split('\n')
@@ -59,7 +68,7 @@ async function stub(t: TestContext) {
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const pages = () => [...byId.values()].map((event) => event.url).sort()
-  return { url, byId, requests, answers, pages }
+  return { url, byId, requests, answers, jobs, pages }
 }
 
 function folder(t: TestContext): string {
@@ -242,6 +251,35 @@ test('standard input, a mapping, and lines that the API rejects', async (t) => {
   assert.deepEqual(api.pages(), ['/a', '/b'], 'the same input has the same ids')
 })
 
+test('the end says why events were filtered, at once or by a job, and how many are not judged', async (t) => {
+  const [dir, api] = [folder(t), await stub(t)]
+  const run = async (job: string, body: object, ...answers: object[]) => {
+    const log = join(dir, `access-${job}.log`)
+    writeFileSync(log, lines(3).text)
+    api.jobs.set(job, answers)
+    api.answers.push({ status: 200, body })
+    return (await sync(dir, api.url, [log])).tally
+  }
+  const atOnce = await run('', { received: 3, accepted: 0, filtered: 3, filtered_reasons: { reserved: 2, bot: 1 } })
+  assert.deepEqual([atOnce.sent, atOnce.filtered, atOnce.filtered_reasons], [3, 3, { reserved: 2, bot: 1 }])
+  const summary = { filtered: 2, filtered_reasons: { isp: 1, 'of a later version': 1 }, invalid_ip: 0, rejected: 1 }
+  const [running, done] = [
+    { job_id: 'a', status: 'running', result_summary: null },
+    { job_id: 'a', status: 'completed', result_summary: summary },
+  ]
+  const later = await run('a', { received: 3, job_id: 'a' }, running, done)
+  assert.deepEqual([later.sent, later.rejected, later.filtered, later.unjudged], [2, 1, 2, 0])
+  assert.deepEqual(later.filtered_reasons, { isp: 1, other: 1 })
+  const earlier = await run('b', { received: 3, job_id: 'b' }, { source_id: 'an API of an earlier version' })
+  assert.deepEqual([earlier.sent, earlier.filtered, earlier.unjudged], [3, 0, 3])
+
+  const log = join(dir, 'access.log')
+  writeFileSync(log, lines(3).text)
+  api.answers.push({ status: 200, body: { filtered: 3, filtered_reasons: { reserved: 2, bot: 1 } } })
+  const args = ['sync', log, '--source', KEY, '--url', api.url, '--data-dir', join(dir, 'data')]
+  assert.match((await runCommand(args)).stdout, /^ {2}filtered +3 \(2 from private addresses, 1 from bots\)$/m)
+})
+
 test('a peer in TRUSTED_PROXIES names the visitor', async (t) => {
   const [dir, api] = [folder(t), await stub(t)]
   const line = (peer: string) =>
@@ -275,6 +313,11 @@ test('bad usage is answered with the remedy', async (t) => {
   assert.equal(api.requests.length, 0)
 })
 
+interface Sent {
+  readonly sent: number
+  readonly filtered_reasons: object
+}
+
 test('a running instance stores each line once: a large file as a job, a further line at once', async (t) => {
   const instance = await startInstance(t)
   const env = { DATA_DIR: instance.dataDir }
@@ -284,17 +327,26 @@ test('a running instance stores each line once: a large file as a job, a further
   const made = lines(6_000)
   const sent = async () => {
     const { stdout } = await runCommand(['sync', log, '--source', key, '--json'], { env })
-    return (JSON.parse(stdout) as { readonly sent: number }).sent
+    const { sent, filtered_reasons: reasons } = JSON.parse(stdout) as Sent
+    return [sent, reasons]
   }
-  const text = made.text.replaceAll('203.0.113.7', '17.0.0.1')
+  // The address of the last 1,000 lines is reserved for documentation.
+  const rows = made.text.split('\n')
+  const text = rows.map((row, i) => (i < 5_000 ? row.replace('203.0.113.7', '17.0.0.1') : row)).join('\n')
   writeFileSync(log, text)
-  assert.equal(await sent(), 6_000)
+  assert.deepEqual(await sent(), [6_000, { reserved: 1_000 }])
   const another = text.slice(0, text.indexOf('\n') + 1)
   appendFileSync(log, another)
-  assert.deepEqual([await sent(), await sent()], [1, 0])
+  assert.deepEqual(
+    [await sent(), await sent()],
+    [
+      [1, {}],
+      [0, {}],
+    ],
+  )
   const counts = `SELECT count(), uniqExact(event_id), countIf(source_id = '${key.slice(0, 11)}') FROM events`
   await until(
     () => instance.query(counts),
-    (row) => row === '6001\t6001\t6001',
+    (row) => row === '5001\t5001\t5001',
   )
 })

@@ -11,6 +11,7 @@ import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
 import { connectReading } from '../../src/stores/clickhouse/reader.ts'
 import { readSourceCounts } from '../../src/tenants/sources/counts.ts'
+import { readProxiedSenders } from '../../src/tenants/sources/proxied-senders.ts'
 import { readUsage } from '../../src/tenants/usage.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { readDocument } from '../support/documents.ts'
@@ -220,13 +221,35 @@ test('health of sources is counted by their hours and days, from projections', a
         { reason: 'b', events: 3 },
         { reason: 'a', events: 2 },
       ],
-      filteredClasses: { cdn: 8 },
+      filteredToday: { cdn: 8 },
+      filteredRecent: { cdn: 8 },
     },
-    ...{ lastEventMs: nowMs, longestPauseMs: 27 * HOUR_MS, onlyIp: '192.0.2.7' },
+    ...{ lastEventMs: nowMs, longestPauseMs: 27 * HOUR_MS, onlyFrom: '192.0.2.7' },
   })
   assert.ok(Math.abs(delayMs! - 600_000) < 5_000, `${delayMs}`)
   const second = counts.get('src_2222222')!
-  assert.deepEqual([second.longestPauseMs, second.onlyIp, second.today.stored], [undefined, '::1', 1])
+  assert.deepEqual([second.longestPauseMs, second.onlyFrom, second.today.stored], [undefined, '::1', 1])
+
+  await insert(
+    'proxied',
+    [0, 1, 40].map((hours) => at(hours, { source_id: '' })),
+  )
+  const filtered = (events: number, tenant_id: string, row: object) =>
+    outcome(events, 'filtered', { tenant_id, classification: 'cdn', source_id: '', ...row })
+  const noise = [
+    filtered(12, 'proxied', {}),
+    filtered(7, 'proxied', { day: '2026-03-13', source: 'the day before yesterday' }),
+    filtered(9, 'proxied', { source_id: 'src_few' }),
+    filtered(50, 'proxied', { source_id: 'src_rules', reason: 'own' }),
+    filtered(20, 'proxied', { source_id: 'src_isp', classification: 'isp' }),
+    outcome(90, 'duplicates', { tenant_id: 'proxied', source_id: '' }),
+    filtered(30, 'proxied-too', { source_id: 'src_3333333', classification: 'reserved', day: '2026-03-14' }),
+  ]
+  await clickhouse.client.insert({ table: 'outcomes', values: noise, format: 'JSONEachRow' })
+  const keys = { tenant_id: 'proxied', source_id: '', by: 'cdn', events: 12, all: 14 }
+  const source = { tenant_id: 'proxied-too', source_id: 'src_3333333', by: 'reserved', events: 30, all: 30 }
+  assert.deepEqual(await readProxiedSenders(clickhouse.client, nowMs, 'proxied'), [keys])
+  assert.deepEqual(await readProxiedSenders(clickhouse.client, nowMs), [source, keys])
 
   const forced = { force_optimize_projection: 1 } as const
   const reading = connectReading(clickhouse.url, 'test')
@@ -236,6 +259,8 @@ test('health of sources is counted by their hours and days, from projections', a
         reading.query({ ...params, clickhouse_settings: { ...params.clickhouse_settings, ...forced } }),
     } as typeof reading
     assert.deepEqual((await readSourceCounts(strict, 'health', nowMs)).size, 2)
+    assert.deepEqual(await readProxiedSenders(strict, nowMs, 'proxied'), [keys])
+    assert.deepEqual((await readProxiedSenders(strict, nowMs)).length, 2)
   } finally {
     await reading.close()
   }

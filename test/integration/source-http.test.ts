@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import type { BatchJob } from '../../schemas/api/batch.ts'
 import { runCommand } from '../support/command.ts'
 import { startInstance, type TestInstance } from '../support/instance.ts'
 import type { CreatedSource } from '../support/source-sdks.ts'
@@ -24,6 +25,9 @@ function create(instance: TestInstance, ...options: readonly string[]): Promise<
 }
 
 interface Body {
+  readonly job_id?: string
+  readonly filtered?: number
+  readonly filtered_reasons?: object
   readonly received: number
   readonly accepted: number
   readonly rejected: number
@@ -131,6 +135,32 @@ test('log shippers, edge logs and large bodies become events of their source, ea
       () => instance.query(outcomes),
       (found) => found === 'duplicates\t20001\nno_ip\t1\nrejected\t1',
     )
+  })
+
+  await t.test('a sender learns why events were filtered: at once, or from a job of its own source', async () => {
+    const { url } = await create(instance)
+    const agent = ',"properties":{"user_agent":"Googlebot/2.1"}'
+    const events = (count: number) =>
+      Array.from({ length: count }, (_, i) => `{"ip":"10.0.0.1","event_id":"f${i}"${i === 0 ? agent : ''}}`)
+    const { body: small } = await post(url, [...events(3), '{"ip":"17.0.0.1"}'].join('\n'))
+    assert.deepEqual([small.accepted, small.filtered, small.filtered_reasons], [1, 3, { reserved: 3 }])
+    const { body: large } = await post(url, [...events(3_000), '{"ip":"17.0.0.1"}'].join('\n'))
+    const read = async (at: string) => {
+      const response = await fetch(`${at}?job=${large.job_id}`)
+      return { status: response.status, body: (await response.json()) as BatchJob }
+    }
+    const { result_summary: summary } = await until(
+      async () => (await read(url)).body,
+      ({ status }) => status === 'completed',
+    )
+    assert.deepEqual([summary!.filtered, summary!.filtered_reasons], [3_000, { reserved: 3_000 }])
+    assert.match(
+      summary!.warning!,
+      /^3,000 of 3,001 events came from addresses of a private network, .*X-Forwarded-For/,
+    )
+    const { url: another } = await create(instance)
+    assert.equal((await read(another)).status, 404)
+    assert.equal((await fetch(`${url}?job=none`)).status, 404)
   })
 
   await t.test('an endless body and one that unpacks to too much are refused, and nothing is kept', async () => {

@@ -5,9 +5,9 @@ import { type Clock, systemClock } from '../../src/run/clock.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
-import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
+import { type Limiter, sharedLimits } from '../../src/tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
-import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { quiet, silent } from './pipeline.ts'
 
 /** The tenants, keys and limits of one process, on its own connections. */
@@ -17,7 +17,7 @@ export interface TestTenants {
   readonly store: RedisTenantStore
   readonly admin: TenantAdmin
   readonly authenticator: CachedAuthenticator
-  readonly limiter: SharedRateLimiter
+  readonly limiter: Limiter
 }
 
 /** Starts one; everything is closed after the test. Resolves when it is subscribed to changes. */
@@ -48,14 +48,8 @@ export async function startTenants(
     client.disconnect()
   })
   const admin = new TenantAdmin({ store, plans, clock })
-  return {
-    client,
-    changes,
-    store,
-    admin,
-    authenticator,
-    limiter: new SharedRateLimiter(new RedisTokenCounters(client)),
-  }
+  const { requests: limiter } = sharedLimits(new RedisTokenCounters(client), clock)
+  return { client, changes, store, admin, authenticator, limiter }
 }
 
 /** A clock that is set by hand. */

@@ -16,9 +16,8 @@ import { printJson, printPairs, printTable } from '../../terminal/print.ts'
 import { configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
 import { addSubcommand } from '../../terminal/subcommand.ts'
 import type { ExportAdmin } from '../admin.ts'
-import { placeOf } from '../place.ts'
 import type { Export, ExportState } from '../redis/export-store.ts'
-import { exportFolder } from '../schedule.ts'
+import { exportFolder, placeOf } from '../schedule.ts'
 
 interface ExportOptions {
   readonly segment: string

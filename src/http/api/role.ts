@@ -14,7 +14,6 @@ import { StallWatch } from '../../operations/status/stall-watch.ts'
 import { intakeFacts } from '../../operations/status/verdict.ts'
 import type { Lane } from '../../pipeline/declaration/lane.ts'
 import type { SourceEntry } from '../../pipeline/declaration/source.ts'
-import type { Enricher } from '../../pipeline/event/enrichment.ts'
 import { eventsByStatus, type OutcomeCounts } from '../../pipeline/event/outcomes.ts'
 import { keepEvents } from '../../pipeline/sources/live/keep.ts'
 import { EventTail } from '../../pipeline/sources/live/tail.ts'
@@ -33,11 +32,9 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { Reconnection } from '../../stores/redis/reconnection.ts'
 import { writeRefusal } from '../../stores/redis/write-refusal.ts'
 import { CachedAuthenticator } from '../../tenants/authenticator.ts'
-import { SharedDailyQuota } from '../../tenants/quota.ts'
-import { SharedRateLimiter } from '../../tenants/rate-limiter.ts'
+import { sharedLimits } from '../../tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../tenants/limits/redis/token-counters.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
-import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
-import type { Tenant } from '../../tenants/tenancy.ts'
 import { createRoutes } from './routes.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
 import { openSources } from './source-routes.ts'
@@ -51,7 +48,7 @@ interface IngressRole {
 }
 
 export function ingressRole(context: ProcessContext): IngressRole {
-  const { config, telemetry, enrichment, origins } = context
+  const { config, telemetry, enrichment } = context
   const { log, metrics, clock } = telemetry
   const requests = context.connect({ name: 'requests', kind: 'request', timeoutMs: config.redisRequestMs })
   const changes = new RedisTenantChanges(context.connect({ name: 'changes', kind: 'loop' }))
@@ -71,11 +68,10 @@ export function ingressRole(context: ProcessContext): IngressRole {
     () => stall.reason !== undefined,
     () => gate.closedBecause(false) !== undefined,
   )
-  const quota = new SharedDailyQuota(new RedisTokenCounters(requests, reconnection), clock)
+  const limits = sharedLimits(new RedisTokenCounters(requests, reconnection), clock)
   const keeping = {
     enricher: enrichment.engine,
-    tenantEnricher: (enricher: Enricher, tenant: Tenant) =>
-      origins.counting(tenantEnricher(enricher, tenant), tenant.id),
+    tenantEnricher,
     hostnames: enrichment.hostnames,
     clock,
     tail,
@@ -97,13 +93,12 @@ export function ingressRole(context: ProcessContext): IngressRole {
     sources,
     readiness: { problems: readiness(requests) },
     lookups: enrichment.lookups,
-    quota,
+    quota: limits.lookups,
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
     receipts: receipts.receipts,
     companies: companies.companies,
     segments: new Segments(requests, clock),
   })
-  const limiter = new SharedRateLimiter(new RedisTokenCounters(requests, reconnection))
   const { host, port, httpEngine: engine } = config
   const onResponse = (status: number) => {
     context.recent.did('requests', 1)
@@ -112,13 +107,13 @@ export function ingressRole(context: ProcessContext): IngressRole {
   }
   const guards = {
     authenticator,
-    limiter,
+    limiter: limits.requests,
     trustedProxies: config.own.TRUSTED_PROXIES as readonly string[] | undefined,
     clock,
   }
   const http = createHttpServer({ host, port, engine, routes, ...guards, log, metrics, onResponse })
   return {
-    services: [authenticator, limiter, quota, gate, stall, ...commits.all, receipts, companies, tail, http],
+    services: [authenticator, ...limits.services, gate, stall, ...commits.all, receipts, companies, tail, http],
     http,
   }
 }

@@ -73,8 +73,11 @@ export interface BatchJobs {
    * @param addresses how addresses are stored; default: in full
    */
   begin(tenantId: string, archived?: boolean, addresses?: Addresses, file?: FileFacts): Promise<Upload>
-  /** The job as its tenant sees it. Undefined when the tenant has no job of this id. */
-  find(tenantId: string, jobId: string): Promise<BatchJob | undefined>
+  /**
+   * The job as its tenant sees it. Undefined when the tenant has no job of this id.
+   * @param sourceId only a job of this source
+   */
+  find(tenantId: string, jobId: string, sourceId?: string): Promise<BatchJob | undefined>
   /** The tenant's jobs, newest first. Undefined when `before` is not a job of the tenant. */
   list(tenantId: string, page: JobPage): Promise<BatchJobList | undefined>
   /**

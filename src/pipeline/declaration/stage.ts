@@ -62,6 +62,8 @@ export type Outcome =
 
 /** Name of the count of `enrich`: events with the address of a known organisation that is not noise. */
 export const IDENTIFIED = 'identified'
+/** Starts the names of the counts of `filter-noise`, before a reason (schemas/filtered.ts). */
+export const FILTERED_COUNT = 'filtered:'
 
 /** A stage's decisions. Positions are those of the given block. */
 export interface StageResult {

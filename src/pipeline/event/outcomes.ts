@@ -1,4 +1,5 @@
-import { OUTCOME_COLUMNS } from '../../../schemas/outcome.ts'
+import { addFiltered, type FilteredBy, type FilteredCounts, filteredBy } from '../../../schemas/filtered.ts'
+import { OUTCOME_COLUMNS, OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { ROW_COLUMNS } from '../../../schemas/row.ts'
 import { type Block, packBlock, rowEnds, stateAt } from './block.ts'
 import { EnvelopeState, NO_IDENTITY } from './envelope.ts'
@@ -51,6 +52,16 @@ export function eventsByStatus(counts: OutcomeCounts): Map<string, number> {
   const sums = new Map<string, number>()
   for (const [key, events] of counts) countOutcome(sums, statusOfKey(key), events)
   return sums
+}
+
+/** The filtered events by reason. */
+export function filteredOf(counts: OutcomeCounts): FilteredCounts {
+  const filtered: Partial<Record<FilteredBy, number>> = {}
+  for (const [key, events] of counts) {
+    const [status, reason, classification] = key.split('\t').slice(STATUS_AT)
+    if (status === OUTCOME_STATUS.filtered) addFiltered(filtered, filteredBy(reason!, classification!), events)
+  }
+  return filtered
 }
 
 /**
@@ -108,12 +119,17 @@ export class BlockOutcomes {
     if (from === to) return undefined
     const receipt = receiptOf(block.rows, from, to)
     const isRaw = stateAt(block, index) === EnvelopeState.Raw
-    const classification = isRaw ? '' : columnIn(block.rows, from, to, CLASSIFICATION_AT)
+    const classification = isRaw ? '' : classificationOf(block, index, ends)
     const sourceId = block.sourceId ?? (isRaw ? '' : columnIn(block.rows, from, to, SOURCE_AT))
     const key = outcomeKey({ ...receipt, job: block.job, status, ...(reason && { reason }), classification, sourceId })
     countOutcome(this.counts, key)
     return key
   }
+}
+
+/** The class of the address of an enriched event; `''` when unknown. @param ends see `rowEnds` */
+export function classificationOf({ rows }: Pick<Block, 'rows'>, index: number, ends: Uint32Array): string {
+  return columnIn(rows, index === 0 ? 0 : ends[index - 1]!, ends[index]! - 1, CLASSIFICATION_AT)
 }
 
 /** Tenant and day of receipt of a row. */

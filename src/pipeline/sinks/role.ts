@@ -9,7 +9,7 @@ import { clickhouseStatus } from '../../operations/status/role/sources.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
 import type { Membership } from '../../stores/redis/membership.ts'
-import { quotaWatch } from '../../tenants/role.ts'
+import { proxiedWatch, quotaWatch } from '../../tenants/role.ts'
 import type { Sink } from '../declaration/pipeline.ts'
 import { type InsertBatcherOptions, SinkWorker } from '../runner/sink-worker.ts'
 import { SinkStreams, type SinkStreamsOptions, sinkMembership } from '../streams/sink-streams.ts'
@@ -34,7 +34,10 @@ export function sinkRole(context: ProcessContext): Service[] {
     .map((sink) => sharedSink(context, sink, sink.lingerMs ?? sinkLingerMs, shared))
   if (shared.size > 0) createShareMetrics(context.telemetry.metrics, shared)
   // After the sinks, which migrate the schema. On a cluster, replicas repair damaged parts themselves.
-  const watches = [quotaWatch(context), ...(cluster === undefined ? [damageWatch(context)] : [])]
+  const watches = [
+    ...[quotaWatch(context), proxiedWatch(context)],
+    ...(cluster === undefined ? [damageWatch(context)] : []),
+  ]
   return [...workers, retention(context, new ClickHouseAgedTables({ url, cluster, hosts })), ...watches]
 }
 

@@ -8,6 +8,8 @@ import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import { type TrustedProxies, trustedProxies } from '../../http/engine/trusted-proxies.ts'
+import { foundJob } from '../../http/route/job.ts'
+import { parseQuery, single } from '../../http/route/query.ts'
 import type { KeyedRoute } from '../../http/route/route.ts'
 import { InputError } from '../../run/errors.ts'
 import { codesOf } from '../../run/json-scan.ts'
@@ -15,6 +17,7 @@ import type { SlicedWork } from '../../run/slices.ts'
 import type { Caller, CallerSource } from '../../tenants/tenancy.ts'
 import type { BatchJobs } from '../declaration/batch-jobs.ts'
 import type { OtherEvents, SetupBlock, Source, SourceTools } from '../declaration/source.ts'
+import { filteredOf } from '../event/outcomes.ts'
 import type { ReadEvent } from '../event/read-event.ts'
 import { compileValidator } from '../event/validator.ts'
 import { smallPieces } from './batch/files/small-pieces.ts'
@@ -84,7 +87,7 @@ export const http: Source<typeof settings> = {
           request:
             'NDJSON, a JSON array or one object, plain or gzip, up to 100 MB; the source says where the fields are',
           answer:
-            'The events are on disk: {"received","accepted","filtered","invalid_ip","no_ip","rejected"}, or {"received","job_id"} for a large body',
+            'The events are on disk: {"received","accepted","filtered","invalid_ip","no_ip","rejected"}, and "filtered_reasons" if any were filtered; or {"received","job_id"} for a large body',
         }),
         bodyMaxBytes: BATCH_LIMITS.bodyMaxBytes,
         streamsBody: true,
@@ -95,12 +98,13 @@ export const http: Source<typeof settings> = {
         ...shared,
         method: 'GET' as const,
         operation: sourceOperation({
-          ...{ method: 'GET', path, title: TITLE, about: 'checks the key' },
-          request: 'none',
-          answer: '{"source_id","kind"}, and the code that Vercel asks for in x-vercel-verify',
-          errors: [503],
+          ...{ method: 'GET', path, title: TITLE, about: 'checks the key, or shows a job of the source' },
+          request: 'none, or job, the job_id of a large body of this source',
+          answer:
+            '{"source_id","kind"}, and the code that Vercel asks for in x-vercel-verify; or the job, as GET /v1/ingest/batch/{job_id} shows it',
+          errors: [404, 503],
         }),
-        open: () => verify,
+        open: openGet,
       },
     ]
   }),
@@ -283,10 +287,11 @@ async function keepLines(
     events,
     exchange,
     caller,
-    ({ filtered, invalidIp }, kept) => {
+    ({ filtered, invalidIp, outcomes }, kept) => {
       const accepted = events.length - filtered - invalidIp
       const counts = { received: lines.length, accepted, filtered, invalid_ip: invalidIp, no_ip: noIp, rejected }
-      return { ...answer(exchange, counts), after: kept }
+      const reasons = filtered > 0 && { filtered_reasons: filteredOf(outcomes) }
+      return { ...answer(exchange, { ...counts, ...reasons }), after: kept }
     },
     others,
   )
@@ -351,11 +356,18 @@ function firehoseAnswer(requestId: string): object {
 
 const VERIFY_HEADER = 'x-vercel-verify'
 
-/** Vercel asks with GET whether an endpoint belongs to its customer. For other senders, the answer confirms the key. */
-function verify(exchange: Exchange, { source }: Caller): HttpResponse {
-  const { id, kind, verify: code } = source!
-  if (code) exchange.addHeader(VERIFY_HEADER, code)
-  return { status: 200, body: JSON.stringify({ source_id: id, kind }) }
+/**
+ * Vercel asks with GET whether an endpoint belongs to its customer. For other senders, the answer confirms the key, or says what became
+ * of a large body that they sent.
+ */
+function openGet({ jobs }: Tools): KeyedRoute['handle'] {
+  return async (exchange, { tenant, source }) => {
+    const { id, kind, verify: code } = source!
+    const job = single(parseQuery(exchange.request.query), 'job')
+    if (job !== undefined) return { status: 200, body: JSON.stringify(foundJob(await jobs.find(tenant.id, job, id))) }
+    if (code) exchange.addHeader(VERIFY_HEADER, code)
+    return { status: 200, body: JSON.stringify({ source_id: id, kind }) }
+  }
 }
 
 /** Vercel signs bodies with a secret of the drain. Undefined: the source has no secret. */

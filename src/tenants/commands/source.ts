@@ -20,7 +20,7 @@ import { printJson, printLine, printLines, printPairs, printTable } from '../../
 import { configOf } from '../../terminal/settings-options.ts'
 import { addSubcommand, manageTenants } from '../../terminal/subcommand.ts'
 import type { SourceCounts } from '../sources/health.ts'
-import { sourceReport } from '../sources/report.ts'
+import { healthLines, sourceReport, todayPairs } from '../sources/report.ts'
 import { assertAddressCounts, setupOf, setupText } from '../sources/setup.ts'
 import type { StoredKey, StoredSource } from '../stores.ts'
 
@@ -169,12 +169,19 @@ function addShow(source: Command, context: CliContext): void {
       const base =
         found.source.base ?? (found.source.pull === undefined ? await senderUrl(context, undefined, command) : '')
       const setup = setupOf(tool!, found, base)
+      const counts = knownCounts(context, await countsOf(context, found.tenantId, command))
+      const report = sourceReport(found, tool, counts, Date.now())
       if (options.json) {
         const { browser_key, note, blocks, warning } = setup
-        printJson(context.stdout, { ...sourceJson(found), browser_key, setup: setupText(setup), note, blocks, warning })
+        const { state, findings, today, last_event, filtered_reasons, filtered_all, rejected_reasons } = report
+        printJson(context.stdout, {
+          ...{ ...sourceJson(found), browser_key, setup: setupText(setup), note, blocks, warning },
+          ...{ state, findings, today, last_event, filtered_reasons, filtered_all, rejected_reasons },
+        })
         return
       }
-      printPairs(context.stdout, pairsOf(found))
+      printPairs(context.stdout, [...pairsOf(found), ...todayPairs(report)])
+      printHealth(context, [report])
       printSetup(context, setup, id)
     })
 }
@@ -210,9 +217,8 @@ function addList(source: Command, context: CliContext): void {
         return [sources, await pullStatuses(client, ingest, sources)] as const
       })
       const [tools, counts] = await Promise.all([toolsByKind(), countsOf(context, tenant, command)])
-      const known = typeof counts === 'string' ? undefined : counts
+      const known = knownCounts(context, counts)
       const reports = found.map((source) => sourceReport(source, tools.get(source.source.kind), known, Date.now()))
-      if (typeof counts === 'string') printLine(context.stderr, `ipid: without health: ${counts}`)
       if (options.json)
         return printJson(
           context.stdout,
@@ -230,7 +236,7 @@ function addList(source: Command, context: CliContext): void {
 function printReports(context: CliContext, reports: readonly ListedSource[]): void {
   const rows = reports.map(({ today, findings, state, ...report }) => [
     ...[report.source_id, report.kind, report.name, report.address, report.created_at, report.last_used],
-    ...[today?.received, today?.without_address, today?.rejected],
+    ...[today?.received, today?.filtered, today?.without_address, today?.rejected],
     state === 'attention' ? findings.map(({ kind }) => kind).join(' ') : state,
   ])
   const headings = [
@@ -241,19 +247,25 @@ function printReports(context: CliContext, reports: readonly ListedSource[]): vo
     'CREATED',
     'LAST USED',
     'TODAY',
+    'FILTERED',
     'NO ADDRESS',
     'REJECTED',
     'HEALTH',
   ]
   printTable(context.stdout, headings, rows)
-  const lines = reports.flatMap(({ source_id, findings }) =>
-    findings.flatMap(({ text, mend, code }) => [
-      `${source_id}: ${text} ${mend}`,
-      ...(code === null ? [] : [`  ${code}`]),
-    ]),
-  )
-  if (lines.length > 0) printLine(context.stdout, '')
-  for (const line of lines) printLine(context.stdout, line)
+  printHealth(context, reports)
+}
+
+function printHealth({ stdout }: CliContext, reports: readonly ListedSource[]): void {
+  const lines = reports.flatMap(healthLines)
+  if (lines.length > 0) printLines(stdout, `\n${lines.join('\n')}\n`)
+}
+
+/** Prints why there are no counts. */
+function knownCounts({ stderr }: CliContext, counts: ReadonlyMap<string, SourceCounts> | string) {
+  if (typeof counts !== 'string') return counts
+  printLine(stderr, `ipid: without health: ${counts}`)
+  return undefined
 }
 
 /** Counts of the tenant's sources by id, or why there are none. */

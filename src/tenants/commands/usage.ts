@@ -1,6 +1,4 @@
 import { Command } from 'commander'
-import { originWarning } from '../../pipeline/event/origins.ts'
-import { systemClock } from '../../run/clock.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printPairs } from '../../terminal/print.ts'
 import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
@@ -24,25 +22,23 @@ export function usageCommand(context: CliContext): Command {
       { asInstance, clickhouseUrlOf, redisUrlOf },
       { connectClickHouse, DATABASE },
       { readUsage },
-      { RedisOriginCounts },
+      { readProxiedSenders, warningOf },
     ] = await Promise.all([
       import('../../terminal/stores.ts'),
       import('../../terminal/instance.ts'),
       import('../../stores/clickhouse/client.ts'),
       import('../usage.ts'),
-      import('../redis/origin-counts.ts'),
+      import('../sources/proxied-senders.ts'),
     ])
     const config = await asInstance(given)
-    const [tenant, warning] = await readingRedis(await redisUrlOf(config), async (redis) => [
-      await tenantAdmin(redis, config).getTenant(name),
-      originWarning(await new RedisOriginCounts(redis, systemClock).read(name)),
-    ])
+    const tenant = await readingRedis(await redisUrlOf(config), (redis) => tenantAdmin(redis, config).getTenant(name))
     // When the plan no longer exists, the smallest plan applies, as for requests.
     const plan = config.plans.get(tenant.plan) ?? config.plans.get('starter')!
     const url = await clickhouseUrlOf(config)
     const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: 30_000 })
     try {
       const usage = await readUsage(client, tenant.id, month, plan.monthly_accounts)
+      const warning = warningOf(await readProxiedSenders(client, Date.now(), tenant.id))
       const found = { tenant_id: tenant.id, plan: tenant.plan, month, limit: plan.monthly_accounts, ...usage }
       const note = warning && { warning: warning.text, share: Math.round(warning.share * 1_000) / 1_000 }
       if (options.json) {

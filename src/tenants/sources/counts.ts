@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Classification } from '../../../schemas/classification.ts'
+import { addFiltered, type FilteredBy, filteredBy } from '../../../schemas/filtered.ts'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { missingTable } from '../../stores/clickhouse/failures.ts'
@@ -149,7 +149,7 @@ function countsOf(stored: readonly StoredRow[], others: readonly OutcomeRow[]): 
       recent: { ...NO_EVENTS, stored: row.recent },
       lastEventMs: row.last_ms,
       longestPauseMs: row.hours < HOURS_MIN ? undefined : Math.max(HOUR_MS, row.pause_seconds * 1_000),
-      onlyIp: row.recent > 0 && row.first_ip === row.last_ip ? row.first_ip : undefined,
+      onlyFrom: row.recent > 0 ? commonOf(row.first_ip, row.last_ip) : undefined,
       delayMs: row.recent > 0 ? (row.delay_seconds ?? 0) * 1_000 : undefined,
     })
   }
@@ -165,13 +165,28 @@ function countsOf(stored: readonly StoredRow[], others: readonly OutcomeRow[]): 
       ...(name === 'rejected' && {
         rejectedReasons: [...counts.rejectedReasons, { reason, events }].slice(0, REASONS_MAX),
       }),
-      ...(name === 'filtered' && { filteredClasses: withClass(counts.filteredClasses, classification, events) }),
+      ...(name === 'filtered' && withFiltered(counts, filteredBy(reason, classification), row)),
     })
   }
   return found
 }
 
-function withClass(classes: SourceCounts['filteredClasses'], name: string, events: number) {
-  const known = classes[name as Classification] ?? 0
-  return name === '' ? classes : { ...classes, [name]: known + events }
+function withFiltered({ filteredToday, filteredRecent }: SourceCounts, by: FilteredBy, { today, recent }: OutcomeRow) {
+  const added = { filteredToday: { ...filteredToday }, filteredRecent: { ...filteredRecent } }
+  addFiltered(added.filteredToday, by, today)
+  addFiltered(added.filteredRecent, by, recent)
+  return added
+}
+
+/**
+ * The address, or the network, of all texts between two texts of addresses; undefined: there are several. Texts sort by their first
+ * characters, so what the first and the last one begin with, all others do.
+ */
+export function commonOf(first: string, last: string): string | undefined {
+  if (first === last) return first
+  const v6 = first.includes(':')
+  const parts = (text: string) => text.split(v6 ? ':' : '.').slice(0, 3)
+  const [common, others] = [parts(first), parts(last)]
+  if (common.length < 3 || common[1] === '' || common.join() !== others.join()) return undefined
+  return v6 ? `${common.join(':').replace(/:+$/, '')}::/48` : `${common.join('.')}.0/24`
 }

@@ -1,6 +1,8 @@
 import type { SourceFacts } from '../../../schemas/api-key.ts'
-import type { Classification } from '../../../schemas/classification.ts'
+import { type FilteredBy, type FilteredCounts, filteredText, mostFirst } from '../../../schemas/filtered.ts'
 import type { SourceGroup } from '../../pipeline/declaration/source.ts'
+import { countText, numbered } from '../../run/counted.ts'
+import { EVENTS_MIN, PROXIED_SHARE, type Proxied, proxiedOf, proxiedText, shareText } from './proxied.ts'
 
 /*
  * The rules for the health of a source: findings from its counts, each with its remedy. They are pure, and look at events since
@@ -29,14 +31,15 @@ export interface SourceCounts {
   readonly recent: SourceEvents
   /** Reasons in `recent`, most events first. */
   readonly rejectedReasons: readonly { readonly reason: string; readonly events: number }[]
-  /** Filtered events of `recent` by the class of their addresses. */
-  readonly filteredClasses: Readonly<Partial<Record<Classification, number>>>
+  /** Filtered events by reason. */
+  readonly filteredToday: FilteredCounts
+  readonly filteredRecent: FilteredCounts
   /** Receipt of the last stored event of the last 14 days, milliseconds since the epoch. */
   readonly lastEventMs?: number | undefined
   /** The longest time between two hours with stored events in the last 14 days; undefined: too few hours to say. */
   readonly longestPauseMs?: number | undefined
-  /** The address of all stored events of `recent`; undefined when there are several, or none. */
-  readonly onlyIp?: string | undefined
+  /** The address of all stored events of `recent`, or the network of IPv4 /24 or IPv6 /48; undefined when there are several, or none. */
+  readonly onlyFrom?: string | undefined
   /** Median of receipt minus timestamp of stored events of `recent`, milliseconds. */
   readonly delayMs?: number | undefined
 }
@@ -46,11 +49,13 @@ export const NO_EVENTS: SourceEvents = {
 }
 
 export const NO_COUNTS: SourceCounts = {
-  ...{ today: NO_EVENTS, recent: NO_EVENTS, rejectedReasons: [], filteredClasses: {} },
+  ...{ today: NO_EVENTS, recent: NO_EVENTS, rejectedReasons: [], filteredToday: {}, filteredRecent: {} },
 }
 
 /** A source, as far as its health depends on it. */
 export interface JudgedSource {
+  readonly id: string
+  readonly tenantId: string
   readonly group: SourceGroup
   readonly address: SourceFacts['address']
   /** Last request with its key, milliseconds since the epoch; undefined: never. */
@@ -60,6 +65,8 @@ export interface JudgedSource {
   readonly repeatsByDesign?: boolean
   /** The line of code that gives an event the address of its visitor. */
   readonly addressLine?: string | undefined
+  /** Whether its senders reach ipid at a loopback address, so that their connections come from this machine. Default: false. */
+  readonly isOnThisMachine?: boolean
 }
 
 export const FINDINGS = [
@@ -67,7 +74,9 @@ export const FINDINGS = [
   'no_address',
   'invalid_address',
   'proxy',
+  'filtered',
   'one_address',
+  'one_network',
   'clock',
   'rejected',
   'retries',
@@ -97,15 +106,14 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** Fewer events prove nothing. */
-const EVENTS_MIN = 20
+/** Fewer events prove nothing about clocks and repeats. */
+const TIMED_MIN = 20
 /** A source is silent after this many of its longest pauses, and never before `SILENT_MIN_MS`. */
 const PAUSES = 2
 const SILENT_MIN_MS = 2 * HOUR_MS
 /** A page that was open for a while, and a slow network, stay below it. */
 const CLOCK_MAX_MS = 5 * MINUTE_MS
 const REPEATS_MAX_SHARE = 0.2
-const PROXY_MIN_SHARE = 0.8
 
 /** Judges a source. @param nowMs milliseconds since the epoch */
 export function healthOf(source: JudgedSource, counts: SourceCounts, nowMs: number): SourceHealth {
@@ -123,7 +131,17 @@ export function sumOf(events: SourceEvents): number {
 
 type Rule = (source: JudgedSource, counts: SourceCounts, nowMs: number) => Finding | undefined
 
-const RULES: readonly Rule[] = [silent, noAddress, invalidAddress, proxy, oneAddress, clock, rejected, retries]
+const RULES: readonly Rule[] = [
+  silent,
+  noAddress,
+  invalidAddress,
+  proxy,
+  filtered,
+  oneNetwork,
+  clock,
+  rejected,
+  retries,
+]
 
 const CHECKS: Readonly<Record<SourceGroup, string>> = {
   website: 'Check that the script tag is still in your pages, with this key.',
@@ -146,7 +164,7 @@ function silent(source: JudgedSource, counts: SourceCounts, nowMs: number): Find
 function noAddress({ group, address, addressLine }: JudgedSource, { recent }: SourceCounts): Finding | undefined {
   const all = sumOf(recent)
   if (recent.noIp * 2 <= all || recent.noIp === 0) return undefined
-  const text = `${share(recent.noIp, all)} since yesterday had no address of a visitor, so no company can be found.`
+  const text = `${shareText(recent.noIp, all)} since yesterday had no address of a visitor, so no company can be found.`
   if (group === 'website') {
     return {
       kind: 'no_address',
@@ -166,59 +184,117 @@ function invalidAddress({ addressLine }: JudgedSource, { recent }: SourceCounts)
   if (recent.invalidIp * 2 <= all || recent.invalidIp === 0) return undefined
   return {
     kind: 'invalid_address',
-    text: `${share(recent.invalidIp, all)} since yesterday had an invalid address.`,
+    text: `${shareText(recent.invalidIp, all)} since yesterday had an invalid address.`,
     mend: 'Send one IPv4 or IPv6 address as text, not a list, a host name or a port.',
     ...(addressLine && { code: addressLine }),
   }
 }
 
-const INFRASTRUCTURE: Readonly<Partial<Record<Classification, string>>> = {
-  reserved: 'a private network',
-  hosting: 'a hosting provider',
-  cloud: 'a cloud',
-  cdn: 'a content delivery network',
-  vpn: 'a VPN or security gateway',
+/** Undefined: most of its events do not come from infrastructure. */
+function proxiedIn({ recent, filteredRecent }: SourceCounts): Proxied | undefined {
+  return proxiedOf(filteredRecent, sumOf(recent) - recent.repeats)
 }
 
-/** Addresses of infrastructure are filtered, so nearly all events of one class mean a machine in between. */
-function proxy(source: JudgedSource, { recent, filteredClasses }: SourceCounts): Finding | undefined {
-  const all = sumOf(recent) - recent.repeats
-  for (const [name, events = 0] of Object.entries(filteredClasses)) {
-    const where = INFRASTRUCTURE[name as Classification]
-    if (where === undefined || all < EVENTS_MIN || events < PROXY_MIN_SHARE * all) continue
-    const text = `${share(events, all)} since yesterday came from addresses of ${where}, and were filtered as noise.`
-    return { kind: 'proxy', text, ...proxyRemedy(source) }
+function proxy(source: JudgedSource, counts: SourceCounts): Finding | undefined {
+  const proxied = proxiedIn(counts)
+  if (proxied === undefined) return undefined
+  if (isOwnMachine(source, proxied.by)) {
+    return {
+      kind: 'proxy',
+      text: `${shareText(proxied.events, proxied.all)} since yesterday were filtered, because ${OWN_MACHINE}.`,
+      mend:
+        'Open the page from another network, at an address of ipid that your visitors reach. If a proxy on this machine passes them on, ' +
+        'it must send X-Forwarded-For.',
+    }
   }
-  return undefined
+  return { kind: 'proxy', text: proxiedText(proxied, 'since yesterday '), ...proxyRemedy(source, proxied.by) }
 }
 
-function oneAddress(source: JudgedSource, { recent, onlyIp }: SourceCounts): Finding | undefined {
-  if (onlyIp === undefined || recent.stored < EVENTS_MIN) return undefined
+/** Why the visits of a newcomer are filtered. */
+export const OWN_MACHINE = '127.0.0.1 is your own machine'
+
+/** Whether addresses of a class can only be that of this machine: the source counts connections, and they arrive at loopback. */
+export function isOwnMachine({ group, address, isOnThisMachine }: JudgedSource, by: FilteredBy): boolean {
+  return by === 'reserved' && isOnThisMachine === true && (group === 'website' || address === 'connection')
+}
+
+/** Nothing is stored, and no proxy explains it. */
+function filtered({ tenantId }: JudgedSource, counts: SourceCounts): Finding | undefined {
+  const { recent, filteredRecent } = counts
+  const all = sumOf(recent)
+  const isMost = recent.filtered >= Math.max(EVENTS_MIN, PROXIED_SHARE * all)
+  if (!isMost || recent.stored + recent.repeats > 0 || proxiedIn(counts) !== undefined) return undefined
+  const [[by] = ['other' as const]] = mostFirst(filteredRecent)
   return {
-    kind: 'one_address',
-    text: `All ${count(recent.stored)} events stored since yesterday have one address, ${onlyIp}.`,
-    ...proxyRemedy(source),
+    kind: 'filtered',
+    text: `${shareText(recent.filtered, all)} since yesterday were filtered as noise: ${filteredText(filteredRecent)}.`,
+    ...filteredRemedy(by, tenantId),
+  }
+}
+
+function filteredRemedy(by: FilteredBy, tenantId: string): Pick<Finding, 'mend' | 'code'> {
+  switch (by) {
+    case 'isp':
+      return {
+        mend: 'Visitors at home and on phones have no known company. This stores their events without one:',
+        code: `./ipid rules add ${tenantId} keep isp`,
+      }
+    case 'bot':
+      return { mend: 'If they are people, send the user agent of the visitor, not the one of your program.' }
+    case 'own':
+    case 'always_noise':
+    case 'unclassified':
+      return { mend: 'Rules of your own decide this:', code: `./ipid rules list ${tenantId}` }
+    default:
+      return { mend: 'This says why for one address:', code: `./ipid rules check ${tenantId} ADDRESS` }
+  }
+}
+
+function oneNetwork(source: JudgedSource, { recent, onlyFrom }: SourceCounts): Finding | undefined {
+  if (onlyFrom === undefined || recent.stored < EVENTS_MIN) return undefined
+  const isNetwork = onlyFrom.includes('/') && !onlyFrom.includes('#')
+  const { mend, ...code } = proxyRemedy(source)
+  return {
+    kind: isNetwork ? 'one_network' : 'one_address',
+    text: `All ${countText(recent.stored)} events stored since yesterday have ${isNetwork ? 'addresses of one network' : 'one address'}, ${onlyFrom}.`,
+    mend: `If you are the only visitor so far, all is well. If not: ${mend.charAt(0).toLowerCase()}${mend.slice(1)}`,
+    ...code,
   }
 }
 
 /** The most likely machine in between, and the remedy. */
-function proxyRemedy({ group, address, addressLine }: JudgedSource): Pick<Finding, 'mend' | 'code'> {
+function proxyRemedy(
+  { id, group, address, addressLine }: JudgedSource,
+  by?: FilteredBy,
+): Pick<Finding, 'mend' | 'code'> {
+  const isCdn = by === 'cdn'
+  const networks = isCdn
+    ? 'it in TRUSTED_PROXIES: cloudflare, fastly, google, or its networks'
+    : 'its network in TRUSTED_PROXIES'
   if (group === 'website' || address === 'connection') {
-    return { mend: 'That is most likely your proxy or load balancer: name its network in TRUSTED_PROXIES.' }
+    const which = isCdn ? 'CDN' : 'proxy or load balancer'
+    return {
+      mend: `That is most likely your ${which}: name ${networks}, so that the header with the visitor’s address counts.`,
+    }
   }
   if (group === 'libraries') {
     return {
-      mend: 'That is most likely your own server: give each event the address of its visitor, or name a proxy in TRUSTED_PROXIES.',
+      mend: `That is most likely your own server: give each event the address of its visitor. If it is a proxy, name ${networks}.`,
       ...(addressLine && { code: addressLine }),
     }
   }
-  return { mend: 'That is most likely a proxy: let the server log the address that X-Forwarded-For names.' }
+  const logged = `let the server log X-Forwarded-For${isCdn ? `, and name ${networks} (ipid sync: --trusted-proxies)` : ''}`
+  if (group === 'pulls') return { mend: `That is most likely a proxy: ${logged}.` }
+  return {
+    mend: `That is most likely a proxy: ${logged}. nginx: "$http_x_forwarded_for" at the end of log_format. In JSON, say which field has it:`,
+    code: `./ipid source set ${id} --map ip=FIELD`,
+  }
 }
 
 function clock({ group }: JudgedSource, { recent, delayMs = 0 }: SourceCounts): Finding | undefined {
   // Logs and files arrive at any time.
   const sendsAtOnce = group === 'website' || group === 'libraries'
-  if (!sendsAtOnce || recent.stored < EVENTS_MIN || Math.abs(delayMs) < CLOCK_MAX_MS) return undefined
+  if (!sendsAtOnce || recent.stored < TIMED_MIN || Math.abs(delayMs) < CLOCK_MAX_MS) return undefined
   const way = delayMs > 0 ? 'before' : 'after'
   return {
     kind: 'clock',
@@ -229,30 +305,22 @@ function clock({ group }: JudgedSource, { recent, delayMs = 0 }: SourceCounts): 
 
 function rejected(_source: JudgedSource, { recent, rejectedReasons: [first] }: SourceCounts): Finding | undefined {
   if (recent.rejected === 0) return undefined
-  const most = first === undefined || first.reason === '' ? '' : `, ${count(first.events)} because ${first.reason}`
+  const most = first === undefined || first.reason === '' ? '' : `, ${countText(first.events)} because ${first.reason}`
   return {
     kind: 'rejected',
-    text: `${share(recent.rejected, sumOf(recent))} since yesterday were rejected${most}.`,
+    text: `${shareText(recent.rejected, sumOf(recent))} since yesterday were rejected${most}.`,
     mend: 'Correct this where the event is made; all other events are stored.',
   }
 }
 
 function retries({ repeatsByDesign }: JudgedSource, { recent }: SourceCounts): Finding | undefined {
   const kept = recent.stored + recent.repeats
-  if (repeatsByDesign || kept < EVENTS_MIN || recent.repeats < REPEATS_MAX_SHARE * kept) return undefined
+  if (repeatsByDesign || kept < TIMED_MIN || recent.repeats < REPEATS_MAX_SHARE * kept) return undefined
   return {
     kind: 'retries',
-    text: `${share(recent.repeats, kept)} since yesterday were repeats; each event is counted once.`,
+    text: `${shareText(recent.repeats, kept)} since yesterday were repeats; each event is counted once.`,
     mend: 'Its sender did not get an answer in time: raise its time-out, or send fewer events at a time.',
   }
-}
-
-function share(part: number, whole: number): string {
-  return part === whole ? `All ${count(whole)} events` : `${count(part)} of ${count(whole)} events`
-}
-
-function count(n: number): string {
-  return n.toLocaleString('en-US')
 }
 
 const SPANS = [
@@ -264,5 +332,5 @@ const SPANS = [
 function span(ms: number): string {
   const [unitMs, unit] = SPANS.find(([size]) => ms >= 2 * size) ?? SPANS[2]
   const n = Math.max(1, Math.round(ms / unitMs))
-  return `${count(n)} ${unit}${n === 1 ? '' : 's'}`
+  return numbered(n, unit)
 }

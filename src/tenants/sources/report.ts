@@ -1,8 +1,20 @@
 import type { SourceFacts } from '../../../schemas/api-key.ts'
 import type { ListedSource, SourceDay } from '../../../schemas/dashboard/sources.ts'
+import { FILTERED, filteredText, mostFirst } from '../../../schemas/filtered.ts'
 import type { SourceTool } from '../../pipeline/declaration/source.ts'
+import { countText } from '../../run/counted.ts'
+import { isLoopbackHost } from '../../run/loopback.ts'
 import type { StoredSource } from '../stores.ts'
-import { healthOf, NO_COUNTS, type SourceCounts, type SourceEvents, sumOf } from './health.ts'
+import {
+  healthOf,
+  isOwnMachine,
+  type JudgedSource,
+  NO_COUNTS,
+  OWN_MACHINE,
+  type SourceCounts,
+  type SourceEvents,
+  sumOf,
+} from './health.ts'
 import { addressLineOf } from './setup.ts'
 
 /**
@@ -12,7 +24,7 @@ import { addressLineOf } from './setup.ts'
  * @param nowMs milliseconds since the epoch
  */
 export function sourceReport(
-  { prefix, source, createdAt, lastUsed, revokedAt }: StoredSource,
+  { prefix, tenantId, source, createdAt, lastUsed, revokedAt }: StoredSource,
   tool: SourceTool | undefined,
   counts: ReadonlyMap<string, SourceCounts> | undefined,
   nowMs: number,
@@ -32,15 +44,17 @@ export function sourceReport(
   }
   if (own === undefined) {
     const state = revokedAt === undefined ? 'unknown' : 'revoked'
-    return { ...facts, state, findings: [], today: null, last_event: null, rejected_reasons: [] }
+    return { ...facts, state, findings: [], ...NOTHING_KNOWN }
   }
-  const judged = {
-    group: tool?.group ?? ('libraries' as const),
+  const judged: JudgedSource = {
+    ...{ id: prefix, tenantId },
+    group: tool?.group ?? 'libraries',
     address: source.address,
     lastUsedMs: lastUsed === undefined ? undefined : Date.parse(lastUsed),
     isRevoked: revokedAt !== undefined,
     repeatsByDesign: tool !== undefined && repeatsByDesign(source, tool),
     addressLine: tool && addressLineOf(tool),
+    isOnThisMachine: source.base !== undefined && isLoopbackHost(new URL(source.base).host),
   }
   const { state, findings } = healthOf(judged, own, nowMs)
   return {
@@ -49,8 +63,24 @@ export function sourceReport(
     findings: findings.map(({ code = null, ...finding }) => ({ ...finding, code })),
     today: dayOf(own.today),
     last_event: own.lastEventMs === undefined ? null : new Date(own.lastEventMs).toISOString(),
+    filtered_reasons: mostFirst(own.filteredToday).map(([by, events]) => ({
+      reason: by,
+      label: isOwnMachine(judged, by) ? 'from your own machine' : FILTERED[by].label,
+      events,
+    })),
+    filtered_all: filteredAll(judged, own),
     rejected_reasons: own.rejectedReasons.map(({ reason, events }) => ({ reason, events })),
   }
+}
+
+const NOTHING_KNOWN = { today: null, last_event: null, filtered_reasons: [], filtered_all: null, rejected_reasons: [] }
+
+/** What became of the events of today when all were filtered, such as the visits of a newcomer to their own page; null: some were not. */
+function filteredAll(source: JudgedSource, { today, filteredToday }: SourceCounts): string | null {
+  if (today.filtered === 0 || today.filtered < sumOf(today)) return null
+  const [first, ...others] = mostFirst(filteredToday)
+  const isOwn = first !== undefined && others.length === 0 && isOwnMachine(source, first[0])
+  return `received, and filtered ${isOwn ? `because ${OWN_MACHINE}` : `as noise: ${filteredText(filteredToday)}`}`
 }
 
 function repeatsByDesign({ preset, map }: SourceFacts, { repeats = false, presets = [] }: SourceTool): boolean {
@@ -65,4 +95,27 @@ function dayOf(events: SourceEvents): SourceDay {
     ...{ received: sumOf(events), stored, filtered, rejected, repeats },
     ...{ without_address: noIp, invalid_address: invalidIp },
   }
+}
+
+/** The events of today as lines of a terminal; empty when they are not known. */
+export function todayPairs({ today }: Pick<ListedSource, 'today'>): (readonly [string, number])[] {
+  if (today === null) return []
+  return [
+    ['today', today.received],
+    ['filtered', today.filtered],
+    ['no address', today.without_address],
+    ['rejected', today.rejected],
+  ]
+}
+
+/** What a terminal prints about a source besides its numbers: why events are filtered, then findings and their remedies. */
+export function healthLines(
+  report: Pick<ListedSource, 'source_id' | 'filtered_all' | 'filtered_reasons' | 'findings'>,
+): string[] {
+  const { source_id: id, filtered_all: all, filtered_reasons: reasons, findings } = report
+  const noise = all ?? `filtered: ${reasons.map(({ label, events }) => `${countText(events)} ${label}`).join(', ')}`
+  return [
+    ...(reasons.length > 0 ? [`${id}: today ${noise}`] : []),
+    ...findings.flatMap(({ text, mend, code }) => [`${id}: ${text} ${mend}`, ...(code === null ? [] : [`  ${code}`])]),
+  ]
 }

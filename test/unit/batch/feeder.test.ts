@@ -66,7 +66,6 @@ class Store implements FeederStore {
   payloadsInLane = async () => ({ waiting: 0, added: 0 })
   addressMask = async () => undefined
   tenantRules = async () => ({})
-  origins = async () => ({ events: 0, byOrigin: new Map() })
   fail = async () => true
 
   async readChunk({ id, next }: OpenJob): Promise<LineChunk> {

@@ -168,10 +168,11 @@ async function runSync(t: TestContext, checkpoint: Checkpoint, ...paths: readonl
   })
   const send = async (lines: readonly string[]) => {
     events += lines.length
-    return { rejected: 0, filtered: 0, invalidIp: 0, noIp: 0 }
+    return { rejected: 0, filtered: {}, invalidIp: 0, noIp: 0 }
   }
+  const judged = async () => undefined
   const stop = new AbortController().signal
-  const sync = new LogSync({ ...{ format: undefined, mapping: undefined, all: true, send, checkpoint, stop } })
+  const sync = new LogSync({ ...{ format: undefined, mapping: undefined, all: true, send, judged, checkpoint, stop } })
   for (const path of paths) {
     const warn = (text: string) => assert.fail(text)
     const watched = new WatchedPath(path, sync, checkpoint, { follow: false, onRead() {}, warn, quietMs: 0 })

@@ -12,15 +12,10 @@ import { readPosthogEvents } from '../../../src/pipeline/sources/posthog.ts'
 import { segment } from '../../../src/pipeline/sources/segment.ts'
 import { readSnowplowEvents } from '../../../src/pipeline/sources/snowplow.ts'
 import { readCalls } from '../../../src/pipeline/sources/tools/calls.ts'
+import { instantOf } from '../../../src/pipeline/sources/tools/clock.ts'
 import { parseExactly, stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
 import { fromBase64, readPayload as readInSlices } from '../../../src/pipeline/sources/tools/payload.ts'
-import {
-  eventOf,
-  instantOf,
-  REMOTE,
-  sessionIdOf,
-  type ToolEvent,
-} from '../../../src/pipeline/sources/tools/tool-event.ts'
+import { eventOf, REMOTE, sessionIdOf, type ToolEvent } from '../../../src/pipeline/sources/tools/tool-event.ts'
 import { Sender } from '../../../src/pipeline/sources/tools/tool-source.ts'
 import { readPageEvents } from '../../../src/pipeline/sources/web.ts'
 import { atOnce } from '../../../src/run/slices.ts'
@@ -120,13 +115,15 @@ test('Amplitude: its time is in milliseconds, a session of -1 is none, and $remo
   const [event] = readAmplitudeEvents(
     {
       api_key: 'k',
-      events: [{ event_type: 'x', insert_id: 'i', time: NOW_MS, session_id: -1, ip: '$remote', user_id: 'u' }],
+      events: [
+        { event_type: 'x', insert_id: 'i', time: NOW_MS, session_id: -1, ip: '$remote', user_id: 'u', device_id: 'd' },
+      ],
     },
     NOW_MS,
   )
   assert.deepEqual(
-    [event!.event_id, event!.timestamp, event!.session_id, event!.ip, event!.user_properties],
-    ['i', '2026-11-26T12:00:00.000Z', undefined, REMOTE, { user_id: 'u' }],
+    [event!.timestamp, event!.session_id, event!.ip, event!.user_properties],
+    ['2026-11-26T12:00:00.000Z', undefined, REMOTE, { user_id: 'u', device_id: 'd' }],
   )
 })
 
@@ -272,16 +269,13 @@ test('ids and names that are numbers are their digits, so that an attempt again 
     const calls = read(`{"type":"track","messageId":${id},"event":${id}}`, (body) =>
       readCalls(body, undefined, 'segment', NOW_MS),
     )
-    const mixpanelEvents = read(`{"event":${id},"properties":{"$insert_id":${id}}}`, (body) =>
-      readMixpanelEvents(body, NOW_MS),
-    )
     const amplitude = read(`{"events":[{"event_type":${id},"insert_id":${id}}]}`, (body) =>
       readAmplitudeEvents(body, NOW_MS),
     )
     const posthog = read(`{"event":${id},"uuid":${id}}`, (body) => readPosthogEvents(body, NOW_MS))
     const snowplow = read(`{"data":[{"e":"se","eid":${id},"se_ac":${id}}]}`, (body) => readSnowplowEvents(body, NOW_MS))
     const web = read(`{"events":[{"id":${id},"type":${id}}]}`, (body) => readPageEvents(body, NOW_MS))
-    assert.deepEqual([calls, mixpanelEvents, amplitude, posthog, snowplow, web], Array(6).fill([[id, id]]))
+    assert.deepEqual([calls, amplitude, posthog, snowplow, web], Array(5).fill([[id, id]]))
     const [[, action]] = read(
       `{"requests":[{"e_a":${id}}]}`,
       (body) => readMatomoRequests(body, NOW_MS) as readonly ToolEvent[],

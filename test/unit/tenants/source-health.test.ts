@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
 import type { SourceFacts } from '../../../schemas/api-key.ts'
+import type { FilteredCounts } from '../../../schemas/filtered.ts'
+import { commonOf } from '../../../src/tenants/sources/counts.ts'
 import {
   healthOf,
   type JudgedSource,
@@ -10,7 +12,7 @@ import {
   type SourceCounts,
   type SourceEvents,
 } from '../../../src/tenants/sources/health.ts'
-import { sourceReport } from '../../../src/tenants/sources/report.ts'
+import { healthLines, sourceReport } from '../../../src/tenants/sources/report.ts'
 import { addressLineOf } from '../../../src/tenants/sources/setup.ts'
 
 const HOUR_MS = 3_600_000
@@ -19,7 +21,16 @@ const LINE = 'analytics.page({ userId, context: { ip: request.ip } })'
 
 const judge = (counts: Partial<SourceCounts>, source: Partial<JudgedSource> = {}) =>
   healthOf(
-    { group: 'libraries', address: 'auto', isRevoked: false, lastUsedMs: NOW_MS, addressLine: LINE, ...source },
+    {
+      id: 'src_1',
+      tenantId: 'acme',
+      group: 'libraries',
+      address: 'auto',
+      isRevoked: false,
+      lastUsedMs: NOW_MS,
+      addressLine: LINE,
+      ...source,
+    },
     { ...NO_COUNTS, ...counts },
     NOW_MS,
   )
@@ -70,23 +81,113 @@ test('texts that are no addresses are named', () => {
   assert.match(found.mend, /one IPv4 or IPv6 address/)
 })
 
-test('one address only, or only one kind of infrastructure, is a proxy or a server of their own', () => {
-  const one = { recent: recent({ stored: 1_234 }), onlyIp: '203.0.113.9' }
+const filtered = (filteredRecent: FilteredCounts, stored = 0) => ({
+  recent: recent({ stored, filtered: Object.values(filteredRecent).reduce((sum, n) => sum + n, 0) }),
+  filteredRecent,
+})
+
+test('ten events of one class of infrastructure name the machine in between, and the setting', () => {
+  const website = { group: 'website' } as const
+  const cases: [classes: FilteredCounts, source: Partial<JudgedSource>, mend: RegExp, code?: string][] = [
+    [{ reserved: 10 }, website, /your proxy or load balancer: name its network in TRUSTED_PROXIES/],
+    [{ cdn: 10 }, website, /your CDN: name it in TRUSTED_PROXIES: cloudflare, fastly, google, or its networks/],
+    [{ cloud: 10 }, { address: 'connection' }, /name its network in TRUSTED_PROXIES/],
+    [{ hosting: 10 }, {}, /your own server: give each event the address of its visitor/, LINE],
+    [
+      { reserved: 10 },
+      { group: 'shippers' },
+      /log X-Forwarded-For\. nginx: .* which field/,
+      './ipid source set src_1 --map ip=FIELD',
+    ],
+    [{ cdn: 10 }, { group: 'pulls' }, /X-Forwarded-For, and name it in .* \(ipid sync: --trusted-proxies\)\.$/],
+    [{ vpn: 10 }, { group: 'pulls' }, /let the server log X-Forwarded-For\.$/],
+  ]
+  for (const [classes, source, mend, code] of cases) {
+    const found = finding(filtered(classes), source)
+    assert.deepEqual([found.kind, found.code], ['proxy', code], found.mend)
+    assert.match(
+      found.text,
+      /^All 10 events since yesterday came from addresses of a .*, and were filtered as noise\.$/,
+    )
+    assert.match(found.mend, mend)
+  }
+  assert.match(finding(filtered({ reserved: 90, isp: 5 }, 5), website).text, /^90 of 100 events .* a private network,/)
+  assert.equal(judge(filtered({ reserved: 9 })).state, 'good', 'nine prove nothing')
+  assert.equal(judge(filtered({ reserved: 79, isp: 11 }, 10)).state, 'good', 'a fifth comes from elsewhere')
+  assert.equal(judge(filtered({ own: 50, bot: 20 }, 30)).state, 'good', 'what rules filter is no proxy')
+})
+
+test('a page on this machine says that its own visits are filtered, and not that there is a proxy', () => {
+  const here = { group: 'website', isOnThisMachine: true } as const
+  const found = finding(filtered({ reserved: 12 }), here)
+  assert.equal(found.text, 'All 12 events since yesterday were filtered, because 127.0.0.1 is your own machine.')
+  assert.match(found.mend, /^Open the page from another network, .*it must send X-Forwarded-For\.$/)
+  assert.match(finding(filtered({ cdn: 12 }), here).text, /content delivery network/)
+  assert.match(finding(filtered({ reserved: 12 }), { ...here, group: 'shippers' }).text, /a private network/)
+})
+
+test('ten filtered events and no other are a finding, with what to do about their reason', () => {
+  const cases: [FilteredCounts, text: RegExp, mend: RegExp, code?: string][] = [
+    [
+      { isp: 20, bot: 5 },
+      /^All 25 .*noise: 20 from internet providers, 5 from bots\.$/,
+      /at home/,
+      './ipid rules add acme keep isp',
+    ],
+    [{ bot: 10 }, /10 from bots/, /the user agent of the visitor/],
+    [
+      { own: 6, always_noise: 4 },
+      /6 by your rule own, 4 by your rule always-noise/,
+      /Rules of your own/,
+      './ipid rules list acme',
+    ],
+    [{ hosting: 5, cloud: 5 }, /5 from hosting, 5 from clouds/, /for one address/, './ipid rules check acme ADDRESS'],
+  ]
+  for (const [classes, text, mend, code] of cases) {
+    const found = finding(filtered(classes))
+    assert.deepEqual([found.kind, found.code], ['filtered', code])
+    assert.match(found.text, text)
+    assert.match(found.mend, mend)
+  }
+  assert.equal(judge(filtered({ isp: 9 })).state, 'good')
+  assert.equal(judge(filtered({ isp: 900 }, 1)).state, 'good')
+})
+
+test('ten stored events of one address or network are a proxy, if there are more visitors', () => {
+  const one = { recent: recent({ stored: 1_234 }), onlyFrom: '203.0.113.9' }
   const found = finding(one)
   assert.equal(found.text, 'All 1,234 events stored since yesterday have one address, 203.0.113.9.')
   assert.deepEqual([found.kind, found.code], ['one_address', LINE])
+  assert.match(
+    found.mend,
+    /^If you are the only visitor so far, all is well\. If not: that is most likely your own server/,
+  )
   assert.match(finding(one, { group: 'website' }).mend, /TRUSTED_PROXIES/)
   assert.match(finding(one, { group: 'shippers' }).mend, /X-Forwarded-For/)
-  assert.equal(judge({ ...one, recent: recent({ stored: 19 }) }).state, 'good', 'too few to say')
-
-  const filteredClasses = { reserved: 90, isp: 5 }
-  const proxied = finding({ recent: recent({ filtered: 95, stored: 5 }), filteredClasses }, { group: 'website' })
-  assert.equal(proxied.kind, 'proxy')
-  assert.equal(
-    proxied.text,
-    '90 of 100 events since yesterday came from addresses of a private network, and were filtered as noise.',
+  const network = finding({ ...one, recent: recent({ stored: 10 }), onlyFrom: '203.0.113.0/24' })
+  assert.deepEqual(
+    [network.kind, network.text],
+    ['one_network', 'All 10 events stored since yesterday have addresses of one network, 203.0.113.0/24.'],
   )
-  assert.equal(judge({ recent: recent({ filtered: 95, stored: 5 }), filteredClasses: { isp: 95 } }).state, 'good')
+  assert.equal(finding({ ...one, onlyFrom: '203.0.113.0/24#0011223344556677' }).kind, 'one_address', 'a pseudonym')
+  assert.equal(judge({ ...one, recent: recent({ stored: 9 }) }).state, 'good', 'too few to say')
+})
+
+test('the network of all addresses follows from the first and the last text', () => {
+  const cases: [first: string, last: string, common: string | undefined][] = [
+    ['203.0.113.10', '203.0.113.9', '203.0.113.0/24'],
+    ['203.0.112.10', '203.0.113.9', undefined],
+    ['203.0.11.10', '203.0.113.9', undefined],
+    ['2001:db8:5::1', '2001:db8:5:7::9', '2001:db8:5::/48'],
+    ['2001:db8::1', '2001:db8::9', '2001:db8::/48'],
+    ['2001:db8:5::1', '2001:db8:6::1', undefined],
+    ['2001::1', '2001::1:5', undefined],
+    ['203.0.113.10', '2001:db8::9', undefined],
+    ['203.0.113.0/24#0a', '203.0.113.0/24#0b', '203.0.113.0/24'],
+    ['#0a', '#0b', undefined],
+    ['#0a', '#0a', '#0a'],
+  ]
+  for (const [first, last, common] of cases) assert.equal(commonOf(first, last), common, `${first} ${last}`)
 })
 
 test('a wrong clock is found for kinds that send at once, in both directions', () => {
@@ -140,4 +241,38 @@ test('the setup text of each library has the line that sets the address', () => 
     const { title, group = 'libraries' } = tool
     if (group === 'libraries') assert.match(addressLineOf(tool) ?? '', /\bip\b|Ip|cip/, title)
   }
+})
+
+test('the list says how many events of today were filtered, and why; and when all were', () => {
+  const report = (today: Partial<SourceEvents>, filteredToday: FilteredCounts, base = 'https://ipid.example.com') => {
+    const { tool } = ingest.sources.find(({ from }) => from.name === 'web')!.from
+    const createdAt = new Date(NOW_MS).toISOString()
+    const source = { kind: 'web', address: 'auto' as const, base }
+    const counts = {
+      ...NO_COUNTS,
+      today: recent(today),
+      recent: recent(today),
+      filteredToday,
+      filteredRecent: filteredToday,
+    }
+    const stored = { prefix: 'pub_1', tenantId: 'acme', createdAt, lastUsed: createdAt, revokedAt: undefined, source }
+    return sourceReport(stored, tool, new Map([['pub_1', counts]]), NOW_MS)
+  }
+  const some = report({ stored: 1, filtered: 7 }, { bot: 2, reserved: 5 })
+  assert.deepEqual(some.filtered_reasons, [
+    { reason: 'reserved', label: 'from private addresses', events: 5 },
+    { reason: 'bot', label: 'from bots', events: 2 },
+  ])
+  assert.equal(some.filtered_all, null)
+  assert.deepEqual(healthLines(some), ['pub_1: today filtered: 5 from private addresses, 2 from bots'])
+  const all = report({ filtered: 3 }, { isp: 3 })
+  assert.equal(all.filtered_all, 'received, and filtered as noise: 3 from internet providers')
+  for (const host of ['127.0.0.1:8080', 'localhost:8080', '[::1]:8080']) {
+    const own = report({ filtered: 1 }, { reserved: 1 }, `http://${host}`)
+    assert.equal(own.filtered_all, 'received, and filtered because 127.0.0.1 is your own machine')
+    assert.equal(own.filtered_reasons[0]!.label, 'from your own machine')
+    assert.deepEqual(healthLines(own), [`pub_1: today ${own.filtered_all}`])
+  }
+  assert.match(report({ filtered: 1 }, { reserved: 1 }).filtered_all!, /1 from private addresses$/)
+  assert.deepEqual(healthLines(report({ stored: 4 }, {})), [])
 })

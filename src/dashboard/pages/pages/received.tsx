@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { EventDay, OutcomeCount, OverviewAnswer } from '../../../../schemas/dashboard/overview.ts'
+import { BOT } from '../../../../schemas/filtered.ts'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { Chart } from '../design/chart.tsx'
@@ -18,7 +19,7 @@ import { counted, number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
-import { BOT, isFiltered, Reasons, sumOf } from './received/reasons.tsx'
+import { isFiltered, Reasons, sumOf } from './received/reasons.tsx'
 
 const SPANS = ['7', '30', '90']
 const REFRESH_MS = 30_000

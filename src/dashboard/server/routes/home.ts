@@ -14,13 +14,13 @@ export function homeRoute(parts: HomeDependencies): DashboardRoute {
     path: '/api/tenants/:tenant/home',
     endsWithCaller: true,
     async handle({ tenant }) {
-      const { companies, home, overview, usage, clock } = parts
+      const { companies, home, overview, senders, clock } = parts
       const nowMs = clock.now()
       const [week, outcomes, version, warning, used] = await Promise.all([
         home.week(tenant.id, nowMs),
         overview.outcomes(tenant.id, weekOf(nowMs)),
         companies.version(tenant.id),
-        trafficWarning(usage, tenant),
+        trafficWarning(senders, tenant),
         planUsage(parts, tenant),
       ])
       const answer: HomeAnswer = {

@@ -6,7 +6,7 @@ import type { Lookup, LookupService } from '../../../lookup/lookup.ts'
 import type { Address } from '../../../pipeline/event/address.ts'
 import { readAddress } from '../../../pipeline/event/client-address.ts'
 import { InputError } from '../../../run/errors.ts'
-import type { DailyQuota } from '../../../tenants/quota.ts'
+import type { Limiter } from '../../../tenants/limits/limits.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
@@ -22,7 +22,7 @@ export interface LookupDependencies {
   ) => { readonly lookup: Lookup; readonly rule: string | undefined }
   /** Attribution that the licence of a provider's data requires. */
   readonly attributionOf: (provider: string) => string | undefined
-  readonly quota: DailyQuota
+  readonly quota: Limiter
   readonly plans: Plans
 }
 

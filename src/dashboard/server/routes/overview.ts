@@ -4,19 +4,22 @@ import {
   type PlanUsage,
   type TrafficWarning,
 } from '../../../../schemas/dashboard/overview.ts'
-import type { Plans } from '../../../../schemas/plans.ts'
+import { type Plans, planOf } from '../../../../schemas/plans.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { utcDay } from '../../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../../run/clock.ts'
+import type { SharedLimit } from '../../../tenants/limits/limits.ts'
+import { warningOf } from '../../../tenants/sources/proxied-senders.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import type { ClickHouseOverview, Days } from '../../queries/overview.ts'
-import type { RedisUsage } from '../../redis/usage.ts'
+import type { ClickHouseSources } from '../../queries/sources.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface OverviewDependencies {
   readonly companies: ClickHouseCompanies
   readonly overview: ClickHouseOverview
-  readonly usage: RedisUsage
+  readonly senders: Pick<ClickHouseSources, 'proxied'>
+  readonly limits: Readonly<Record<'lookups' | 'requests', Pick<SharedLimit, 'read'>>>
   readonly plans: Plans
   readonly clock: Clock
 }
@@ -33,14 +36,14 @@ export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
     endsWithCaller: true,
     query: OverviewQuery,
     async handle({ tenant, query }) {
-      const { overview, companies, usage, clock } = parts
+      const { overview, companies, senders, clock } = parts
       const nowMs = clock.now()
       const days: Days = { from: utcDay(nowMs - ((query.days ?? DAYS) - 1) * DAY_MS), to: utcDay(nowMs) }
       const [outcomes, byEvent, top, warning, used] = await Promise.all([
         overview.outcomes(tenant.id, days),
         overview.eventDays(tenant.id, days),
         companies.page(tenant.id, { ...days, sort: 'events', direction: 'desc', limit: TOP }),
-        trafficWarning(usage, tenant),
+        trafficWarning(senders, tenant),
         planUsage(parts, tenant),
       ])
       const answer: OverviewAnswer = {
@@ -58,35 +61,35 @@ export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
   })
 }
 
-/** The warning that most events of a tenant come from one network; null when they do not. */
-export async function trafficWarning(usage: RedisUsage, tenant: Tenant): Promise<TrafficWarning> {
-  const found = await usage.warning(tenant.id)
-  return found === undefined ? null : { text: found.text, network: found.origin, share: found.share }
+/** The warning that nearly all events of a sender come from infrastructure; null when they do not. */
+export async function trafficWarning(
+  senders: OverviewDependencies['senders'],
+  tenant: Tenant,
+): Promise<TrafficWarning> {
+  return warningOf(await senders.proxied(tenant.id)) ?? null
 }
 
 /** Use of the plan of a tenant, now. */
 export async function planUsage(
-  { overview, usage, plans, clock }: Omit<OverviewDependencies, 'companies'>,
+  { overview, limits, plans, clock }: Omit<OverviewDependencies, 'companies' | 'senders'>,
   tenant: Tenant,
 ): Promise<PlanUsage> {
-  // When the plan no longer exists, the smallest plan applies, as for requests.
-  const plan = plans.get(tenant.plan) ?? plans.get('starter')!
-  const nowMs = clock.now()
-  const month = utcDay(nowMs).slice(0, 7)
-  const [lookups, tracked, left] = await Promise.all([
-    usage.lookups(tenant.id),
+  const plan = planOf(plans, tenant)
+  const month = utcDay(clock.now()).slice(0, 7)
+  const [lookups, requests, tracked] = await Promise.all([
+    limits.lookups.read({ tenant, plan }),
+    limits.requests.read({ tenant, plan }),
     overview.tracked(tenant.id, month, plan.monthly_accounts),
-    usage.requestsLeft(tenant.id, plan),
   ])
   return {
     plan: tenant.plan,
-    lookups: { used: lookups, limit: plan.daily_lookups, resets_at: `${utcDay(nowMs + DAY_MS)}T00:00:00.000Z` },
+    lookups: { used: lookups.used, limit: lookups.limit, resets_at: new Date(lookups.resetAt).toISOString() },
     accounts: {
       used: tracked.tracked_accounts,
       limit: plan.monthly_accounts,
       month,
       passed_at: tracked.passed_at,
     },
-    rate: { per_second: plan.rate, burst: plan.burst, left },
+    rate: { per_second: plan.rate, burst: requests.limit, left: requests.left },
   }
 }

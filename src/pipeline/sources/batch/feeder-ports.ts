@@ -3,7 +3,6 @@ import type { Addresses } from '../../../../schemas/tenant.ts'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import type { Lease } from '../../../run/leased-service.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../declaration/source.ts'
-import type { OriginCounts } from '../../event/origins.ts'
 import type { AddressMask } from '../../event/pseudonym.ts'
 
 /** A job as a feeder sees it. */
@@ -70,8 +69,6 @@ export interface FeederStore extends Lease {
   advance(job: OpenJob, counts: ChunkCounts): Promise<boolean>
   /** The summary. Undefined while a fed event is still in the pipeline. */
   summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined>
-  /** The networks of its events, as the stages counted them. */
-  origins(job: OpenJob): Promise<OriginCounts>
   /** Returns false, and changes nothing, when the job has already ended. */
   complete(job: OpenJob, summary: BatchSummary): Promise<boolean>
   /** As `complete`. Also returns false when the job has moved past `job.next`, because another feeder fed that chunk. */

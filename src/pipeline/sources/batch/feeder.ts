@@ -14,7 +14,6 @@ import type {
 } from '../../declaration/source.ts'
 import type { Address } from '../../event/address.ts'
 import type { Enricher, Hostnames } from '../../event/enrichment.ts'
-import { type OriginCounts, originWarning } from '../../event/origins.ts'
 import type { AddressMask } from '../../event/pseudonym.ts'
 import { ChunksInHand, type ReadChunk } from './chunks-in-hand.ts'
 import type { FeederStore, OpenedJobs, OpenJob } from './feeder-ports.ts'
@@ -31,8 +30,6 @@ export interface FeederOptions {
   readonly enricher: Enricher
   /** Applies a tenant's rules to an enricher. Returns the same enricher when there are no rules. */
   readonly tenantEnricher?: (enricher: Enricher, tenant: TenantRules) => Enricher
-  /** Called for each completed job, with the networks that its events came from. */
-  readonly onOrigins?: (tenantId: string, origins: OriginCounts) => void
   /** Undefined: events are enriched without reverse DNS. */
   readonly hostnames: Hostnames | undefined
   readonly partitions: number
@@ -164,10 +161,7 @@ export class Feeder extends LeasedService {
     if (job.next <= job.chunks) return false
     const summary = await store.summaryIfFinished(job)
     if (summary === undefined) return true
-    const origins = await store.origins(job)
-    const warning = originWarning(origins)
-    const isCompleted = await store.complete(job, { ...summary, ...(warning && { warning: warning.text }) })
-    if (isCompleted) this.#options.onOrigins?.(job.tenantId, origins)
+    const isCompleted = await store.complete(job, summary)
     await store.cleanUp(job)
     if (isCompleted)
       log.info({ ...factsOf(job), lines: job.received, seconds: this.#secondsOf(job) }, 'batch job completed')

@@ -19,7 +19,7 @@ export function batchRole(context: ProcessContext): Service[] {
 }
 
 function feeder(context: ProcessContext): Feeder {
-  const { config, telemetry, pipeline, limits, shared, enrichment, origins, recent, workMetrics } = context
+  const { config, telemetry, pipeline, limits, shared, enrichment, recent, workMetrics } = context
   const { partitions } = config
   const read = workMetrics.stage('ingest', 'read')
   return new Feeder({
@@ -37,7 +37,6 @@ function feeder(context: ProcessContext): Feeder {
     check: compileValidator(EventEnvelope),
     enricher: enrichment.engine,
     tenantEnricher,
-    onOrigins: (tenantId, counts) => origins.add(tenantId, counts),
     hostnames: enrichment.hostnames,
     partitions,
     waitingEventsMax: limits.batchWaitingEventsMax,

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import { addFiltered, type FilteredBy, mostFirst } from '../../../../schemas/filtered.ts'
 import { InputError } from '../../../run/errors.ts'
+import { pause } from '../../../run/loop.ts'
 import type { Proxies } from '../../event/client-address.ts'
 import { peek } from '../batch/files/encoding.ts'
 import { isGzip, unzipped } from '../batch/files/event-file.ts'
@@ -24,10 +26,12 @@ export class SyncTally {
   lines = 0
   /** Events that the API has accepted. */
   sent = 0
-  /** Those of them that the API did not store, if it answered so at once. */
-  filtered = 0
+  /** Those of them that the API did not store, as far as it has judged them. */
+  readonly filtered: Partial<Record<FilteredBy, number>> = {}
   invalidIp = 0
   noIp = 0
+  /** Those of them that a batch job has still to judge. */
+  unjudged = 0
   /** Lines without an event, by reason. */
   readonly skipped = new Map<string, number>()
   rejected = 0
@@ -47,6 +51,8 @@ export interface LogSyncOptions {
   readonly trusted?: Proxies | undefined
   /** Resolves when the events are durable. @param lines NDJSON */
   send(lines: readonly string[]): Promise<SentAnswer>
+  /** See `SourceSender.judged`. */
+  judged(jobId: string): Promise<SentAnswer | 'never' | undefined>
   readonly checkpoint: Checkpoint
   /** Ends the reading after the current piece. */
   readonly stop: AbortSignal
@@ -75,6 +81,9 @@ export class LogSync {
   #batch = new Batch()
   #sending: Promise<void> = Promise.resolve()
   #isSending = false
+  /** Jobs with events that are not judged yet, and the number of these events; the oldest first. */
+  readonly #jobs = new Map<string, number>()
+  #lookedAtMs = 0
 
   constructor(options: LogSyncOptions) {
     this.#options = options
@@ -160,6 +169,30 @@ export class LogSync {
     await this.#sending
   }
 
+  /** Waits for the batch jobs that judge the sent events. Resolves when all have ended, after `patienceMs`, or after `stop`. */
+  async judge(patienceMs: number): Promise<void> {
+    const { stop } = this.#options
+    const endMs = performance.now() + patienceMs
+    while (this.#jobs.size > 0 && performance.now() < endMs && !stop.aborted) {
+      await this.#look()
+      if (this.#jobs.size > 0) await pause(LOOK_EVERY_MS, stop)
+    }
+  }
+
+  /** Counts the events of jobs that have ended. They end in their order. */
+  async #look(): Promise<void> {
+    this.#lookedAtMs = performance.now()
+    for (const [jobId, events] of this.#jobs) {
+      const answer = await this.#options.judged(jobId)
+      if (answer === undefined) return
+      this.#jobs.delete(jobId)
+      if (answer === 'never') continue
+      this.tally.unjudged -= events
+      this.tally.sent -= answer.rejected
+      countAnswer(this.tally, answer)
+    }
+  }
+
   #readerOf(format: LineFormat): LineReader {
     const { all, mapping, trusted } = this.#options
     return format.reader({ all, mapping, trusted, nowMs: Date.now() })
@@ -209,21 +242,26 @@ export class LogSync {
 
   async #deliver({ lines, progress, tally }: Batch): Promise<void> {
     if (lines.length > 0) {
-      const { rejected, filtered, invalidIp, noIp } = await this.#options.send(lines)
-      tally.sent = lines.length - rejected
-      tally.filtered = filtered
-      tally.invalidIp = invalidIp
-      tally.noIp = noIp
-      tally.rejected += rejected
-      if (rejected > 0) count(tally.reasons, 'refused by the API', rejected)
+      const answer = await this.#options.send(lines)
+      tally.sent = lines.length - answer.rejected
+      countAnswer(tally, answer)
+      if (answer.jobId !== undefined) {
+        tally.unjudged = lines.length
+        if (this.#jobs.size < JOBS_MAX) this.#jobs.set(answer.jobId, lines.length)
+      }
     }
     for (const [record, { last, packed, ...reached }] of progress) {
       Object.assign(record, reached, last && tailOf(last.raw, last.start), packed && { packed })
     }
     if (progress.size > 0) this.#options.checkpoint.save(...progress.keys())
     merge(this.tally, tally)
+    if (performance.now() - this.#lookedAtMs > LOOK_EVERY_MS) await this.#look()
   }
 }
+
+/** Further jobs are not followed. */
+const JOBS_MAX = 1_000
+const LOOK_EVERY_MS = 1_000
 
 const TOO_LONG: LineJson = { rejected: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
 const BLANK: LineJson = { skipped: 'blank line' }
@@ -247,10 +285,19 @@ function reject(tally: SyncTally, file: string, line: number, reason: string): v
   if (tally.errors.length < ERRORS_MAX) tally.errors.push({ file, line, reason })
 }
 
+function countAnswer(tally: SyncTally, { rejected, filtered, invalidIp, noIp }: SentAnswer): void {
+  for (const [by, events] of mostFirst(filtered)) addFiltered(tally.filtered, by, events)
+  tally.invalidIp += invalidIp
+  tally.noIp += noIp
+  tally.rejected += rejected
+  if (rejected > 0) count(tally.reasons, 'refused by the API', rejected)
+}
+
 function merge(into: SyncTally, from: SyncTally): void {
   into.lines += from.lines
   into.sent += from.sent
-  into.filtered += from.filtered
+  for (const [by, events] of mostFirst(from.filtered)) addFiltered(into.filtered, by, events)
+  into.unjudged += from.unjudged
   into.invalidIp += from.invalidIp
   into.noIp += from.noIp
   into.rejected += from.rejected

@@ -1,7 +1,9 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { addFiltered, type FilteredBy, type FilteredCounts, filteredBy } from '../../../../schemas/filtered.ts'
 import { InputError, StartupError } from '../../../run/errors.ts'
 import { type DelayBounds, growingDelay, pause } from '../../../run/loop.ts'
+import { retryAfterMs } from '../../../run/retry-after.ts'
 
 const compress = promisify(gzip)
 
@@ -28,17 +30,20 @@ export interface SenderOptions {
 const DELAY: DelayBounds = { minMs: 500, maxMs: 30_000 }
 /** A request that takes longer is repeated. Its events have the same ids. */
 const TIMEOUT_MS = 60_000
+const JOB_TIMEOUT_MS = 10_000
 const REPEATED = new Set([408, 425, 429])
 
-/** The result of an accepted request, as far as the API answers at once: a large one is judged later, as a batch job. */
+/** The result of an accepted request. */
 export interface SentAnswer {
   /** Events that do not fit the schema. */
   readonly rejected: number
   /** Noise: counted but not stored. */
-  readonly filtered: number
+  readonly filtered: FilteredCounts
   /** Events with an invalid address, and events without one. */
   readonly invalidIp: number
   readonly noIp: number
+  /** The job that judges the events of a large request later; all numbers are 0 until then. */
+  readonly jobId?: string | undefined
 }
 
 /** Sends events to a source of kind `http`. */
@@ -72,6 +77,20 @@ export class SourceSender {
     }
   }
 
+  /** What became of the events of a job; undefined: it is not known yet; `never`: this API does not know the job. */
+  async judged(jobId: string): Promise<SentAnswer | 'never' | undefined> {
+    try {
+      const url = `${this.#url.href}?job=${encodeURIComponent(jobId)}`
+      const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(JOB_TIMEOUT_MS) })
+      const { job_id, status, result_summary: summary } = objectOf(await response.text())
+      if (response.status === 404 || (response.ok && job_id === undefined)) return 'never'
+      // A failed job has no summary.
+      return status === 'completed' || status === 'failed' ? answerOf(summary) : undefined
+    } catch {
+      return undefined
+    }
+  }
+
   async #try(body: Buffer): Promise<{ answer: SentAnswer } | { problem: string; afterMs: number }> {
     let response: Response
     let text: string
@@ -88,9 +107,12 @@ export class SourceSender {
       return { problem: `cannot reach ${this.#options.base}: ${problemOf(error)}`, afterMs: 0 }
     }
     const { status } = response
-    if (status >= 200 && status < 300) return { answer: answerOf(text) }
+    if (status >= 200 && status < 300) return { answer: answerOf(objectOf(text)) }
     const problem = `${this.#options.base} answered ${status}: ${detailOf(text)}`
-    if (status >= 500 || REPEATED.has(status)) return { problem, afterMs: retryAfterMs(response.headers) }
+    if (status >= 500 || REPEATED.has(status)) {
+      const afterMs = retryAfterMs(response.headers.get('retry-after'), Date.now(), Number.POSITIVE_INFINITY)
+      return { problem, afterMs: afterMs ?? 0 }
+    }
     if (status === 401 || status === 403) {
       throw new InputError(
         `${problem}. The source key is wrong, revoked, or of another kind: "./ipid source create TENANT http" makes one`,
@@ -99,13 +121,6 @@ export class SourceSender {
     if (status === 404) throw new InputError(`${problem}. Is this the address of ipid's API? Name it with --url`)
     throw new StartupError(problem)
   }
-}
-
-/** Seconds, or a date. */
-function retryAfterMs(headers: Headers): number {
-  const value = headers.get('retry-after') ?? ''
-  const ms = /^\d{1,6}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
-  return Number.isNaN(ms) ? 0 : Math.max(0, ms)
 }
 
 /** `fetch` puts the reason into the cause. */
@@ -119,10 +134,21 @@ function detailOf(text: string): string {
   return typeof detail === 'string' ? detail : text.slice(0, 200)
 }
 
-function answerOf(text: string): SentAnswer {
-  const { rejected, filtered, invalid_ip: invalidIp, no_ip: noIp } = objectOf(text)
+/** @param found an answer of the API, or the summary of a job */
+function answerOf(found: unknown): SentAnswer {
+  const { rejected, filtered, filtered_reasons, invalid_ip, no_ip, job_id } = Object(found) as Record<string, unknown>
   const count = (value: unknown) => (typeof value === 'number' ? value : 0)
-  return { rejected: count(rejected), filtered: count(filtered), invalidIp: count(invalidIp), noIp: count(noIp) }
+  const reasons: Partial<Record<FilteredBy, number>> = {}
+  for (const [name, events] of Object.entries(Object(filtered_reasons))) {
+    addFiltered(reasons, filteredBy('', name), count(events))
+  }
+  // An earlier version gives no reasons.
+  const rest = count(filtered) - Object.values(reasons).reduce((sum, events) => sum + events, 0)
+  if (rest > 0) addFiltered(reasons, 'other', rest)
+  return {
+    ...{ rejected: count(rejected), filtered: reasons, invalidIp: count(invalid_ip), noIp: count(no_ip) },
+    jobId: typeof job_id === 'string' ? job_id : undefined,
+  }
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> {

@@ -2,7 +2,6 @@ import { HttpError } from '../../../http/engine/http-error.ts'
 import { PLUS, SPACE } from '../../../run/json-codes.ts'
 import type { SlicedWork } from '../../../run/slices.ts'
 import { parsePayload } from './payload-json.ts'
-import { objectOf } from './tool-event.ts'
 
 /** Parameters of a form or a query. Those of the libraries have fewer than 200. More are answered 413. */
 const PARAMETERS_MAX = 1_000
@@ -27,12 +26,9 @@ export function* readPayload(text: string, lists: readonly string[] = []): Slice
  */
 export function* readQuery(query: string, lists: readonly string[] = []): SlicedWork<unknown> {
   const parameters = yield* readParameters(query)
-  const { data, ...others } = parameters
-  if (data === undefined) return parameters
-  const payload = yield* readData(data, lists)
-  // The other fields of a form may name the key. Arrays have no place for them.
-  if (Array.isArray(payload) || typeof payload !== 'object') return payload
-  return { ...others, ...objectOf(payload) }
+  const { data } = parameters
+  // What stands beside the data is about the request, such as `verbose=1`: it is no part of an event.
+  return data === undefined ? parameters : yield* readData(data, lists)
 }
 
 /** The parameters of a form, decoded. Of parameters with the same name the last one counts. */

@@ -12,10 +12,11 @@ import type { SetupBlock, SetupPlace, Source, SourceRoute, SourceTool } from '..
 import { visitorInField } from '../../event/client-address.ts'
 import { RefusedEvent, type Tally, translatedRoute } from '../live/translated.ts'
 import { bodyKeyFinder } from './body-key.ts'
+import { instantOf } from './clock.ts'
 import { unmarked } from './exact-json.ts'
 import { sourceOperation } from './operation.ts'
 import { readPayload, readQuery } from './payload.ts'
-import { eventOf, instantOf, labelOf, objectOf, REMOTE, type ToolEvent } from './tool-event.ts'
+import { eventOf, labelOf, objectOf, REMOTE, type ToolEvent } from './tool-event.ts'
 
 /** Bytes of a body, as sent and decoded; more are answered 413. The libraries of the tools send 0.5 to 4 MB. */
 const BODY_MAX_BYTES = 4_194_304
@@ -47,8 +48,12 @@ export interface ToolRoute {
   readonly keyFields?: readonly string[]
   /** Fields of the payload that may hold its events; the first one present does. Default: the payload is an array of events, or one event. */
   readonly lists?: readonly string[]
-  /** Reads the events of a payload. Pure. @throws HttpError that refuses the request as a whole */
-  read(payload: unknown, receivedAtMs: number): readonly (ToolEvent | RefusedEvent)[]
+  /**
+   * Reads the events of a payload. Pure.
+   * @param query of the request, without a question mark
+   * @throws HttpError that refuses the request as a whole
+   */
+  read(payload: unknown, receivedAtMs: number, query: string): readonly (ToolEvent | RefusedEvent)[]
   /** The answer that the tool's libraries take for success. */
   answer(tally: Tally, request: ToolRequest): Pick<HttpResponse, 'status' | 'type'> & { readonly body: string }
   /** The answer to a request that failed. Default: `{"detail"}`. */
@@ -85,6 +90,15 @@ export const PIXEL = {
 /** Notes about the key of a block. */
 export const ABOUT_SERVER = 'The key is secret: ipid trusts everything that is sent with it.'
 export const ABOUT_BROWSER = 'The key may be public: the address of a visitor is that of the connection.'
+
+/** Purpose of the routes for webhooks. */
+export const ABOUT_WEBHOOKS = 'takes events that it sends on as webhooks'
+
+/** The URL for the events that a tool sends on by itself. @param title where in the tool it belongs */
+export function webhookBlock(title: string, url: string): SetupBlock {
+  const about = 'For events that already arrive there: no code changes. They need the address of their visitor.'
+  return { title, about: `${about} ${ABOUT_SERVER}`, key: 'server', code: url }
+}
 
 /** A sample of a call that names its visitor's address. @param code with names in place of values */
 export function addressSample(code: string): SetupBlock {
@@ -179,7 +193,7 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
       const payload = yield* read
       payloads.set(exchange, { value: payload, bytes: Buffer.byteLength(text) })
       const sender = new Sender(exchange, trusted, caller.source!)
-      return eventsOf(route, payload, sender)
+      return eventsOf(route, payload, exchange.request.query, sender)
     },
     answer(tally, exchange) {
       const { value: payload, bytes } = payloads.get(exchange)!
@@ -193,10 +207,11 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
 const EVENTS_AT_ONCE = 8
 
 /** Translates the events of a payload while they are read. */
-function* eventsOf({ lists = [], read }: ToolRoute, payload: unknown, sender: Sender): Iterable<object> {
+function* eventsOf(route: ToolRoute, payload: unknown, query: string, sender: Sender): Iterable<object> {
+  const { lists = [], read } = route
   const nowMs = Date.now()
   for (const part of partsOf(payload, lists)) {
-    const events = part instanceof RefusedEvent ? [part] : read(part, nowMs)
+    const events = part instanceof RefusedEvent ? [part] : read(part, nowMs, query)
     for (const event of events) {
       if (event instanceof RefusedEvent) {
         yield event

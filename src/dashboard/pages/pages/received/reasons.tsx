@@ -1,4 +1,6 @@
 import type { OutcomeCount } from '../../../../../schemas/dashboard/overview.ts'
+import { BOT, FILTERED, filteredBy } from '../../../../../schemas/filtered.ts'
+import { RULE_REASONS } from '../../../../../schemas/tenant-rules.ts'
 import { BarList } from '../../design/bar-list.tsx'
 import { Text } from '../../design/layout.tsx'
 import { number, percent } from '../../lib/format.ts'
@@ -6,28 +8,14 @@ import { number, percent } from '../../lib/format.ts'
 /** Whether events were filtered as noise. */
 export const isFiltered = ({ status }: OutcomeCount) => status === 'filtered'
 
-/** Starts the reasons of bots. */
-export const BOT = 'bot:'
-
 /** The reason in plain words. */
 const WHY: Readonly<Record<string, string>> = {
-  'filtered isp': 'Filtered: visitors of an internet provider, not of a company',
-  'filtered hosting': 'Filtered: servers of a hosting company',
-  'filtered cloud': 'Filtered: servers of a cloud',
-  'filtered cdn': 'Filtered: a content delivery network',
-  'filtered vpn': 'Filtered: VPNs, Tor, private relays and security gateways',
-  'filtered bot': 'Filtered: bots',
-  'filtered reserved': 'Filtered: private or reserved addresses',
   duplicates: 'Repeats of an event_id within 7 days',
   invalid_ip: 'Invalid: no IP address',
   rejected: 'Invalid: lines of uploads that are not events',
   dead: 'Dead letters: could not be processed',
 }
-const RULES: Readonly<Record<string, string>> = {
-  own: 'Filtered by your rule: your own traffic',
-  always_noise: 'Filtered by your rule: always noise',
-  unclassified: 'Filtered by your rule: unknown class',
-}
+const RULES: ReadonlySet<string> = new Set(RULE_REASONS)
 
 /** @param reason `bot:chatgpt-user:assistant:verified` */
 function botText(reason: string): string {
@@ -37,18 +25,18 @@ function botText(reason: string): string {
   return `Filtered: ${name === 'other' ? kind : `${name}, ${kind}`}, ${proof}`
 }
 
+function filteredWhy(reason: string, classification: string): string {
+  if (reason.startsWith(BOT)) return botText(reason)
+  const by = filteredBy(reason, classification)
+  if (by === 'other') return `Filtered: ${reason || classification || FILTERED.other.about}`
+  return `Filtered${RULES.has(by) ? ' by your rule' : ''}: ${FILTERED[by].about}`
+}
+
 /** Why events were not kept, with their share. */
 export function Reasons({ rows, received }: { readonly rows: readonly OutcomeCount[]; readonly received: number }) {
   const sums = new Map<string, number>()
   for (const { status, reason, classification, events } of rows) {
-    const why =
-      (status === 'filtered' && reason !== ''
-        ? reason.startsWith(BOT)
-          ? botText(reason)
-          : (RULES[reason] ?? `Filtered: ${reason}`)
-        : undefined) ??
-      WHY[status === 'filtered' ? `filtered ${classification}` : status] ??
-      `Dropped: ${status}`
+    const why = status === 'filtered' ? filteredWhy(reason, classification) : (WHY[status] ?? `Dropped: ${status}`)
     sums.set(why, (sums.get(why) ?? 0) + events)
   }
   if (sums.size === 0) return <Text tone="soft">None: every event received was kept.</Text>

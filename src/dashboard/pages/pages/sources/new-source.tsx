@@ -59,14 +59,14 @@ export function NewSource({
 }
 
 function FirstEvent({ tenant, source }: { readonly tenant: string; readonly source: ListedSource | undefined }) {
-  const { today, last_used = null, findings = [] } = source ?? {}
+  const { today, last_used = null, findings = [], filtered_all: filtered = null } = source ?? {}
   const isReceived = (today?.received ?? 0) > 0
   return (
     <>
       <Pulse state={isReceived ? 'good' : 'waiting'}>
         {isReceived ? (
           <>
-            First event received. <Link href={`/t/${tenant}/live`}>Watch events arrive</Link>
+            First event {filtered ?? 'received'}. <Link href={`/t/${tenant}/live`}>Watch events arrive</Link>
           </>
         ) : last_used === null ? (
           'Waiting for the first event…'

@@ -53,8 +53,9 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
       rows={sources}
       keyOf={({ source_id: id }) => id}
       detailOf={(source) =>
-        source.findings.length > 0 && (
+        (source.findings.length > 0 || source.filtered_reasons.length > 0) && (
           <Stack gap={2}>
+            <FilteredToday source={source} />
             <Findings findings={source.findings} />
             <Reasons source={source} />
           </Stack>
@@ -71,6 +72,7 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
         },
         { key: 'state', label: 'State', inCard: 'whole', render: (source) => <State source={source} /> },
         count('today', 'Today (UTC)', ({ received }) => received),
+        count('filtered', 'Filtered', ({ filtered }) => filtered),
         count('without', 'No address', ({ without_address: without }) => without),
         count('rejected', 'Rejected', ({ rejected }) => rejected),
         count('repeats', 'Repeats', ({ repeats }) => repeats),
@@ -143,6 +145,16 @@ function State({
         {at === null ? 'no event yet' : <Time at={at} isAgo />}
       </Text>
     </>
+  )
+}
+
+/** Why events of today were filtered. */
+function FilteredToday({ source: { filtered_reasons: reasons } }: { readonly source: ListedSource }) {
+  if (reasons.length === 0) return null
+  return (
+    <Text tone="soft" isSmall>
+      Filtered today: {reasons.map(({ label, events }) => `${number(events)} ${label}`).join(', ')}
+    </Text>
   )
 }
 

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import type { BatchStatus, BatchSummary, ListedBatchJob, RejectedReason } from '../../../../../schemas/api/batch.ts'
 import type { UploadList } from '../../../../../schemas/dashboard/uploads.ts'
+import { filteredText } from '../../../../../schemas/filtered.ts'
 import { Soft } from '../../components/judgement.tsx'
 import { Badge, type Tone } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
@@ -87,6 +88,11 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
         </Notice>
       )}
       {summary && <Counts summary={summary} />}
+      {summary?.filtered_reasons && (
+        <Text tone="soft" isSmall>
+          Filtered: {filteredText(summary.filtered_reasons)}
+        </Text>
+      )}
       {job.rejected > 0 && <WrongLines job={job} />}
       {error && <Problem error={error} />}
     </Card>

@@ -1,4 +1,5 @@
 import type { BatchAccepted, BatchJob, BatchJobList, RejectedReason } from '../../../../../schemas/api/batch.ts'
+import { filteredText, mostFirst } from '../../../../../schemas/filtered.ts'
 import { numbered } from '../../../../run/counted.ts'
 import { printLine, printPairs, printTable } from '../../../../terminal/print.ts'
 import type { BadRows } from './bad-rows.ts'
@@ -27,7 +28,7 @@ export function printAccepted(out: NodeJS.WritableStream, accepted: BatchAccepte
 
 /** @param bad rows that were not sent; undefined when unknown */
 export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRows): void {
-  const { errors = [], rejected_reasons: _, ...counts } = job.result_summary ?? {}
+  const { errors = [], rejected_reasons: _, filtered_reasons: noise = {}, ...counts } = job.result_summary ?? {}
   const atRun = job.result_summary === null && job.rejected > 0 ? { rejected: job.rejected } : {}
   printPairs(out, [
     ['job', job.job_id],
@@ -35,6 +36,7 @@ export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRow
     ['progress', job.progress_message],
     ...(job.problem ? [['problem', job.problem] as const] : []),
     ...Object.entries({ ...counts, ...atRun }).map(([name, count]) => [name, count as number] as const),
+    ...(mostFirst(noise).length > 0 ? [['filtered reasons', filteredText(noise)] as const] : []),
     ...(bad !== undefined && bad.count > 0 ? [['unreadable', bad.count] as const] : []),
   ])
   printReasons(out, [...(job.rejected_reasons ?? []), ...(bad?.reasons ?? [])], [...errors, ...(bad?.errors ?? [])])

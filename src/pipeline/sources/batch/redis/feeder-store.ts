@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { BATCH_LIMITS, type BatchSummary } from '../../../../../schemas/api/batch.ts'
+import type { FilteredCounts } from '../../../../../schemas/filtered.ts'
 import type { Addresses } from '../../../../../schemas/tenant.ts'
 import type { TenantRules } from '../../../../../schemas/tenant-rules.ts'
 import { assertSameConnection, lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
@@ -8,12 +9,12 @@ import { Membership, shareOf } from '../../../../stores/redis/membership.ts'
 import type { Caller } from '../../../../stores/redis/pipelined-calls.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
 import { tenantOf } from '../../../../tenants/redis/tenant-store.ts'
+import { proxiedOf, proxiedRemedy, proxiedText } from '../../../../tenants/sources/proxied.ts'
 import type { Lane } from '../../../declaration/lane.ts'
 import { entryOfJobs, groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../../declaration/pipeline.ts'
 import type { ChunkCounts, ChunkReading, LineChunk } from '../../../declaration/source.ts'
-import { IDENTIFIED } from '../../../declaration/stage.ts'
+import { FILTERED_COUNT, IDENTIFIED } from '../../../declaration/stage.ts'
 import type { Block } from '../../../event/block.ts'
-import { type OriginCounts, originsOfCounts } from '../../../event/origins.ts'
 import { packOutcomes } from '../../../event/outcomes.ts'
 import type { AddressMask } from '../../../event/pseudonym.ts'
 import { appendBlocks, type BlockAppend, blockAppend } from '../../../streams/append.ts'
@@ -238,15 +239,18 @@ export class RedisFeederStore implements FeederStore {
     }
     const none = Object.fromEntries(reasonsOfJobs(pipeline).map((reason) => [reason, 0]))
     const lists = { errors: errors.map((error) => JSON.parse(error)), rejected_reasons: rejectedReasons(record, dead) }
+    const reasons = [...counts].flatMap(([name, events]) =>
+      name.startsWith(FILTERED_COUNT) ? [[name.slice(FILTERED_COUNT.length), events]] : [],
+    )
+    const filtered: FilteredCounts = Object.fromEntries(reasons)
+    const proxied = proxiedOf(filtered, finished - (dropped.duplicates ?? 0))
+    const noise = {
+      ...(proxied && { warning: `${proxiedText(proxied)} ${proxiedRemedy(proxied)}` }),
+      ...(reasons.length > 0 && { filtered_reasons: filtered }),
+    }
     // `own` comes twice: first for the order of the keys, then so that no undeclared drop reason can replace one of them.
-    const summary = { ...own, ...none, ...dropped, ...own, ...lists }
+    const summary = { ...own, ...none, ...dropped, ...own, ...lists, ...noise }
     return summary as unknown as BatchSummary
-  }
-
-  async origins(job: OpenJob): Promise<OriginCounts> {
-    const { client, partitions } = this.#options
-    const { finished, counts } = await readProgress(client, partitions, job.id)
-    return originsOfCounts(counts, finished)
   }
 
   complete(job: OpenJob, summary: BatchSummary): Promise<boolean> {

@@ -89,9 +89,9 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     return leavesRoom === true ? Math.max(1, Math.floor(openMax / 2)) : openMax
   }
 
-  async find(tenantId: string, jobId: string): Promise<BatchJob | undefined> {
+  async find(tenantId: string, jobId: string, sourceId?: string): Promise<BatchJob | undefined> {
     return answered(async () => {
-      const found = await this.#read(tenantId, jobId)
+      const found = await this.#read(tenantId, jobId, sourceId)
       // Progress that was shown must survive a power failure.
       if (found !== undefined) await persisted(this.#options.client)
       return found?.job
@@ -146,12 +146,16 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     })
   }
 
-  async #read(tenantId: string, jobId: string): Promise<{ job: BatchJob; receivedAtMs: number } | undefined> {
+  async #read(
+    tenantId: string,
+    jobId: string,
+    sourceId?: string,
+  ): Promise<{ job: BatchJob; receivedAtMs: number } | undefined> {
     const { client, partitions } = this.#options
     // Progress comes first: it is deleted only once the record says `completed`, so the shown progress never decreases.
     const progress = await readProgress(client, partitions, jobId)
     const record = await client.hgetall(keys.job(jobId))
-    if (record.tenant_id !== tenantId) return undefined
+    if (record.tenant_id !== tenantId || (sourceId !== undefined && record.source_id !== sourceId)) return undefined
     return { job: describeJob(jobId, record, progress), receivedAtMs: Number(record.received_at) }
   }
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { appendFileSync, mkdirSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { SingleBar } from 'cli-progress'
+import { filteredText } from '../../../../../schemas/filtered.ts'
 import type { Config } from '../../../../config/config.ts'
 import { trustedDataDir } from '../../../../embedded/processes/data-dir.ts'
 import { trustedProxies } from '../../../../http/engine/trusted-proxies.ts'
@@ -36,6 +37,8 @@ const EXIT_FAILED = 1
 const EXIT_INTERRUPTED = 130
 const POLL_MS = 500
 const PATIENCE_MS = 300_000
+/** How long to wait for batch jobs, so that the reasons of filtered events can be printed. */
+const JUDGED_MS = 20_000
 const SOURCE_KEY = /^src_[0-9a-f]{40}$/
 
 /**
@@ -69,9 +72,12 @@ export async function syncFiles(
     ...{ format, mapping, all: choice.all === true, checkpoint, stop },
     trusted: trustedProxies(config.own.TRUSTED_PROXIES as readonly string[]),
     send: (lines) => sender.send(lines),
+    judged: (jobId) => sender.judged(jobId),
   })
   try {
     await run(inputs, sync, checkpoint, choice, context, bar, stop, warn)
+    bar?.stop()
+    await sync.judge(JUDGED_MS)
   } catch (error) {
     if (!(error instanceof StoppedError)) {
       printTally(context, sync.tally, choice)
@@ -201,14 +207,17 @@ async function openCheckpoint(
 }
 
 function printTally({ stdout, stderr }: CliContext, tally: SyncTally, { json }: SyncChoice): void {
-  const { lines, sent, filtered, invalidIp, noIp, skipped, rejected, reasons, errors } = tally
+  const { lines, sent, filtered, invalidIp, noIp, unjudged, skipped, rejected, reasons, errors } = tally
+  const noise = Object.values(filtered).reduce((sum, by) => sum + by, 0)
   const skippedLines = [...skipped.values()].reduce((sum, by) => sum + by, 0)
   if (json) {
     printJson(stdout, {
       ...{
         lines,
         sent,
-        filtered,
+        filtered: noise,
+        filtered_reasons: filtered,
+        unjudged,
         invalid_ip: invalidIp,
         no_ip: noIp,
         skipped: skippedLines,
@@ -221,18 +230,19 @@ function printTally({ stdout, stderr }: CliContext, tally: SyncTally, { json }: 
   printPairs(stdout, [
     ['lines', lines],
     ['sent', sent],
-    ...OUTCOMES.flatMap(([name, countOf]) => (countOf(tally) === 0 ? [] : [[`  ${name}`, countOf(tally)] as const])),
+    ...(noise === 0 ? [] : [['  filtered', `${noise} (${filteredText(filtered)})`] as const]),
+    ...(
+      [
+        ['  invalid_ip', invalidIp],
+        ['  no_ip', noIp],
+        ['  not judged yet', unjudged],
+      ] as const
+    ).filter(([, count]) => count > 0),
     ['skipped', withReasons(skippedLines, skipped)],
     ['rejected', withReasons(rejected, reasons)],
   ])
   for (const { file, line, reason } of errors) printLine(stderr, `${basename(file)}, line ${line} ${reason}`)
 }
-
-const OUTCOMES: readonly (readonly [name: string, countOf: (tally: SyncTally) => number])[] = [
-  ['filtered', ({ filtered }) => filtered],
-  ['invalid_ip', ({ invalidIp }) => invalidIp],
-  ['no_ip', ({ noIp }) => noIp],
-]
 
 function withReasons(total: number, reasons: ReadonlyMap<string, number>): string | number {
   if (total === 0) return total
