@@ -1,6 +1,7 @@
 import type { ProcessContext } from '../process/context.ts'
 import { connectClickHouse, DATABASE } from '../stores/clickhouse/client.ts'
-import { QuotaWatch, quotaStore } from './quotas.ts'
+import { QuotaWatch } from './quota-watch.ts'
+import { quotaStore } from './quotas.ts'
 import { ProxiedWatch, readProxiedSenders } from './sources/proxied-senders.ts'
 
 const QUERY_MS = 30_000

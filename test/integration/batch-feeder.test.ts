@@ -47,6 +47,7 @@ test('a job counts every line, names the bad ones, and leaves only its record', 
     identified_ips: 20_004,
     rejected: 2,
     filtered: 1,
+    filtered_reasons: { cloud: 1 },
     invalid_ip: 1,
     duplicates: 1,
     errors: [

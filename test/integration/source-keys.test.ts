@@ -167,7 +167,7 @@ test("requests as the tools send them have the tool's time and key, and nothing 
     `matomo\t1\t1\t3\t['e_a']\t`,
     `mixpanel\t1\t1\t0\t['$insert_id']\t{"distinct_id":"d"}`,
     `posthog\t1\t1\t3\t[]\t{"distinct_id":"d"}`,
-    `segment\t1\t1\t3\t['segment']\t`,
+    `segment\t1\t1\t3\t[]\t`,
     `webhook\t1\t1\t3\t[]\t{"plan":"pro","distinct_id":"d"}`,
   ]
   await until(

@@ -188,5 +188,5 @@ export function commonOf(first: string, last: string): string | undefined {
   const parts = (text: string) => text.split(v6 ? ':' : '.').slice(0, 3)
   const [common, others] = [parts(first), parts(last)]
   if (common.length < 3 || common[1] === '' || common.join() !== others.join()) return undefined
-  return v6 ? `${common.join(':').replace(/:+$/, '')}::/48` : `${common.join('.')}.0/24`
+  return v6 ? `${common.filter((part) => part !== '').join(':')}::/48` : `${common.join('.')}.0/24`
 }

@@ -30,8 +30,8 @@ export const TENANTS_APART: readonly Mutant[] = [
     name: 'find-own-job',
     promise: 'a tenant finds its own batch jobs only',
     file: 'src/pipeline/sources/batch/redis/jobs.ts',
-    from: 'if (record.tenant_id !== tenantId) return undefined',
-    to: 'if (record.tenant_id === undefined) return undefined',
+    from: 'if (record.tenant_id !== tenantId || ',
+    to: 'if (',
     noticedBy: [['test/integration/batch-jobs.test.ts', 'a tenant sees its own jobs, newest first, in pages']],
   },
   {

@@ -140,7 +140,7 @@ test('lines of a job are complete before the stream, and count as if addresses w
     assert.doesNotMatch(String(block.rows), ADDRESS)
     const settled = await run(block)
     for (const part of ['dropped', 'outcomes', 'counts'] as const) assert.deepEqual(settled[part], expected[part], part)
-    assert.deepEqual(Object.fromEntries(settled.counts), { identified: 3, 'origin:cloud A B': 1 })
+    assert.deepEqual(Object.fromEntries(settled.counts), { identified: 3, 'filtered:cloud': 1 })
     assert.deepEqual(rowsOf(settled.output!).map(rest), rowsOf(expected.output!).map(rest))
     const live = accept(mask).envelopes.map(({ row }) => columns(row).ip)
     assert.deepEqual(

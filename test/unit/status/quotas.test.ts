@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { sharedRead } from '../../../src/operations/status/shared-read.ts'
-import { QuotaWatch } from '../../../src/tenants/quotas.ts'
+import { QuotaWatch } from '../../../src/tenants/quota-watch.ts'
 import { silent } from '../../support/pipeline.ts'
 
 test('the tenants nearest to their quota are shown, with the time of passing, read once', async () => {
