@@ -11,6 +11,7 @@ import type { Pipeline } from '../../pipeline/declaration/pipeline.ts'
 import { formOf } from '../../pipeline/event/block.ts'
 import { columnOf } from '../../pipeline/event/row.ts'
 import { compileValidator, type Validator } from '../../pipeline/event/validator.ts'
+import { cutText } from '../../run/cut-text.ts'
 import { readPortions, readRecords } from './files.ts'
 import { BackupRefusedError } from './ports.ts'
 import { carriesEvents, letterOf } from './redis/letter.ts'
@@ -123,7 +124,7 @@ export async function checkRows(dir: string, { file, columns }: BackupTable): Pr
     const id = row.subarray(start, tab < 0 ? row.length : tab)
     if (id.equals(last)) return
     if (!TENANT_ID.test(id.toString('latin1'))) {
-      const shown = JSON.stringify(id.toString('utf8').slice(0, 100))
+      const shown = JSON.stringify(cutText(id.toString('utf8'), 100))
       throw new BackupRefusedError(`the backup is refused: ${file.name}, line ${line}: it is of the tenant ${shown}`)
     }
     last = Buffer.from(id)

@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { cutText } from '../../../run/cut-text.ts'
 import { InputError, StartupError } from '../../../run/errors.ts'
 import { type DelayBounds, growingDelay, pause } from '../../../run/loop.ts'
 
@@ -116,7 +117,7 @@ function problemOf(error: unknown): string {
 
 function detailOf(text: string): string {
   const { detail } = objectOf(text)
-  return typeof detail === 'string' ? detail : text.slice(0, 200)
+  return typeof detail === 'string' ? detail : cutText(text, 200)
 }
 
 function answerOf(text: string): SentAnswer {
