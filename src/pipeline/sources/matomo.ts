@@ -1,5 +1,6 @@
+import { atOnce } from '../../run/slices.ts'
 import { RefusedEvent, type Tally } from './live/translated.ts'
-import { hasTooManyParameters, TOO_MANY_PARAMETERS } from './tools/payload.ts'
+import { hasTooManyParameters, readParameters, TOO_MANY_PARAMETERS } from './tools/payload.ts'
 import {
   correctedTime,
   idOf,
@@ -24,6 +25,8 @@ import {
   toolSource,
 } from './tools/tool-source.ts'
 
+const CHARSET_FIELD = 'cs'
+
 const PLACED = [
   'idsite',
   'rec',
@@ -39,6 +42,7 @@ const PLACED = [
   'rand',
   'apiv',
   'send_image',
+  CHARSET_FIELD,
   'r',
   'bots',
 ]
@@ -54,7 +58,7 @@ export function readMatomoRequests(payload: unknown, receivedAtMs: number): read
     if (typeof request !== 'string') return readRequest(objectOf(request), receivedAtMs)
     const query = request.slice(request.indexOf('?') + 1)
     if (hasTooManyParameters(query)) return new RefusedEvent([{ path: '', message: TOO_MANY_PARAMETERS }])
-    return readRequest(Object.fromEntries(new URLSearchParams(query)), receivedAtMs)
+    return readRequest(atOnce(readParameters(query, CHARSET_FIELD)), receivedAtMs)
   })
 }
 
@@ -100,7 +104,7 @@ function timeOf(value: unknown, receivedAtMs: number): unknown {
   )
 }
 
-const FIELDS = { keyFields: ['token_auth'], lists: ['requests'] }
+const FIELDS = { keyFields: ['token_auth'], lists: ['requests'], charsetField: CHARSET_FIELD }
 
 /** Matomo's libraries take 200 and 204 for success, and do not repeat. */
 const tool: Tool = {
