@@ -33,7 +33,13 @@ export interface DashboardRole {
 export function dashboardRole(context: ProcessContext): DashboardRole {
   const { config, telemetry } = context
   const { log, metrics, clock } = telemetry
-  const { dashboardHost: host, dashboardPort: port, dashboardUrl: publicUrl, httpEngine: engine } = config
+  const {
+    dashboardHost: host,
+    dashboardPort: port,
+    dashboardUrl: publicUrl,
+    httpEngine: engine,
+    httpIdleSeconds: idleSeconds,
+  } = config
   const redis = context.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
   const sessions = new Sessions(new RedisSessionStore(redis, clock), clock)
@@ -79,7 +85,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
         host,
         port,
         publicUrl,
-        engine,
+        ...{ engine, idleSeconds },
         sessions,
         people,
         addresses: new RedisAddresses(redis),

@@ -104,7 +104,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     segments: new Segments(requests, clock),
   })
   const limiter = new SharedRateLimiter(new RedisTokenCounters(requests, reconnection))
-  const { host, port, httpEngine: engine } = config
+  const { host, port, httpEngine: engine, httpIdleSeconds: idleSeconds } = config
   const onResponse = (status: number) => {
     context.recent.did('requests', 1)
     if (status === 429) context.recent.did('refused', 1)
@@ -116,7 +116,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     trustedProxies: config.own.TRUSTED_PROXIES as readonly string[] | undefined,
     clock,
   }
-  const http = createHttpServer({ host, port, engine, routes, ...guards, log, metrics, onResponse })
+  const http = createHttpServer({ host, port, engine, idleSeconds, routes, ...guards, log, metrics, onResponse })
   return {
     services: [authenticator, limiter, quota, gate, stall, ...commits.all, receipts, companies, tail, http],
     http,
