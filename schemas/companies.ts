@@ -19,6 +19,8 @@ export const COMPANY_LIMITS = {
   pageRowsMax: 200,
   offsetMax: 10_000_000,
   exportRows: 1_000_000,
+  /** Companies that a person can choose in a list. */
+  chosenMax: 1_000,
   /** Days of a row's sparkline. */
   sparkDays: 30,
   choices: 500,

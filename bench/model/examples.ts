@@ -1,6 +1,6 @@
 import { classify } from '../../src/enrichment/rules/classify.ts'
-import { withoutDeciding } from '../../src/enrichment/rules/model/deciding.ts'
 import { featuresOf, type Subject } from '../../src/enrichment/rules/model/features.ts'
+import { withoutDeciding } from '../../src/enrichment/rules/model/vote.ts'
 import { tokens } from '../../src/enrichment/rules/normalise.ts'
 import { type Label, modelClassOf } from './labelled.ts'
 import type { Example } from './train.ts'

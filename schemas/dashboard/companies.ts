@@ -25,6 +25,19 @@ export const CompaniesExport = Type.Object(
 )
 export type CompaniesExport = Static<typeof CompaniesExport>
 
+/** `POST /api/tenants/:tenant/companies/export`: only these companies of the view. It changes nothing. */
+export const ChosenCompaniesExport = Type.Object(
+  {
+    ...CompaniesExport.properties,
+    companies: Type.Array(Type.String({ minLength: 1, maxLength: COMPANY_LIMITS.valueMaxChars }), {
+      minItems: 1,
+      maxItems: COMPANY_LIMITS.chosenMax,
+    }),
+  },
+  { additionalProperties: false },
+)
+export type ChosenCompaniesExport = Static<typeof ChosenCompaniesExport>
+
 /** `GET /api/tenants/:tenant/companies` */
 export const CompaniesQuery = Type.Object(
   {

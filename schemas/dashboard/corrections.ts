@@ -4,7 +4,7 @@ import { COMPANY_LIMITS } from '../companies.ts'
 /** Limits of corrections of companies. */
 export const CORRECTION_LIMITS = {
   /** Companies of one change. */
-  companies: 1_000,
+  companies: COMPANY_LIMITS.chosenMax,
   idMaxChars: 500,
   nameMaxChars: 300,
   noteMaxChars: 4_000,

@@ -34,6 +34,8 @@ export interface Attempt {
 /** Status of a receiver that wants no more messages: it disables the alert. */
 export const GONE = 410
 const TOO_MANY = 429
+/** Statuses of a receiver under load (Standard Webhooks), and 503, which says so. */
+const OVERLOADED: ReadonlySet<number | undefined> = new Set([TOO_MANY, 502, 503, 504])
 
 /**
  * A message. It is `waiting` until an attempt succeeds, or the last one fails. Its id is sent with each attempt, so a receiver recognises
@@ -115,7 +117,7 @@ export function afterAttempt(delivery: Delivery, attempt: Attempt): { readonly d
     status === TOO_MANY && attempt.retryAfterMs !== undefined && attempt.atMs - delivery.createdAtMs < LIMITED_MAX_MS
   // Not for a test: a person is waiting for its result.
   const isOver = isDelivered || delivery.type === TEST_TYPE || status === GONE
-  const retryMs = isLimited ? SECOND_MS : RETRY_DELAYS_MS[delivery.failures]
+  const retryMs = RETRY_DELAYS_MS[isLimited ? 0 : delivery.failures]
   const delayMs = isOver || retryMs === undefined ? undefined : Math.max(retryMs, retryAfterMs)
   const state = isDelivered ? 'delivered' : delayMs === undefined ? 'failed' : 'waiting'
   const next: Delivery = {
@@ -129,12 +131,17 @@ export function afterAttempt(delivery: Delivery, attempt: Attempt): { readonly d
   return { delivery: next, dueAtMs: attempt.atMs + attempt.tookMs + delayMs }
 }
 
+/** How long an alert sends no message after an attempt, milliseconds; undefined: its other messages go on. */
+export function holdAfter({ status, retryAfterMs }: Attempt): number | undefined {
+  return retryAfterMs ?? (OVERLOADED.has(status) ? RETRY_DELAYS_MS[0] : undefined)
+}
+
 /** Why an alert is paused after the last attempt of a message. */
 export function pausedAfter({ alertName, attempts }: Delivery, nowMs: number): NonNullable<AlertRecord['paused']> {
   const { error = '', status } = attempts.at(-1) ?? {}
   const reason =
     status === GONE
-      ? 'its receiver answered 410 (gone): it wants no more messages'
+      ? 'its receiver answered 410 (gone) and wants no more messages, so the alert is disabled'
       : `a message of ${alertName} could not be delivered in ${RETRY_DELAYS_MS.length + 1} attempts: ${error}`
   return { at: new Date(nowMs).toISOString(), by: 'failures', reason: cutText(reason, 1_000) }
 }

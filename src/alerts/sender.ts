@@ -3,7 +3,7 @@ import type { Clock } from '../run/clock.ts'
 import { type Lease, LeasedService } from '../run/leased-service.ts'
 import { type DelayBounds, pause } from '../run/loop.ts'
 import { PASSING } from '../run/passing.ts'
-import { type Attempt, afterAttempt, type Delivery, GONE, pausedAfter, TEST_TYPE } from './delivery.ts'
+import { type Attempt, afterAttempt, type Delivery, GONE, holdAfter, pausedAfter, TEST_TYPE } from './delivery.ts'
 import type { Alert, RedisAlerts } from './redis/alert-store.ts'
 import type { DeliveryQueue, RedisDeliveries } from './redis/delivery-store.ts'
 
@@ -129,10 +129,11 @@ export class Sender extends LeasedService {
     const nowMs = clock.now()
     const isLast = next.state === 'failed' && queue.queue === 'due' && delivery.type !== TEST_TYPE
     const pauses = isLast || attempt.status === GONE
+    const holdMs = holdAfter(attempt)
     const settled = {
       ...{ rev: delivery.rev, dueAtMs, nowMs },
       ...(pauses && { paused: pausedAfter(next, nowMs) }),
-      ...(attempt.retryAfterMs !== undefined && { heldUntilMs: nowMs + attempt.retryAfterMs }),
+      ...(holdMs !== undefined && { heldUntilMs: nowMs + holdMs }),
     }
     const isWritten = await deliveries.settle(queue, next, settled)
     if (!isWritten) return

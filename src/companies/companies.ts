@@ -178,14 +178,33 @@ export class ClickHouseCompanies {
   /**
    * All companies of a view, in order, up to `COMPANY_LIMITS.exportRows`. Throws when the result is incomplete.
    * @param left aborts when the reader has left
+   * @param chosen only these ids; default: all
    */
-  async *rows(tenantId: string, view: CompanyView, left: AbortSignal): AsyncGenerator<readonly CountedCompany[]> {
+  async *rows(
+    tenantId: string,
+    view: CompanyView,
+    left: AbortSignal,
+    chosen?: readonly string[],
+  ): AsyncGenerator<readonly CountedCompany[]> {
     const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, view, 'pages'))
     const { query, parameters } = listSql(tenantId, basis, resolved, 'LIMIT {limit:UInt32}', {
       wanted: ['visits', 'unique_ips', 'heat'],
     })
     const limit = COMPANY_LIMITS.exportRows
-    yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
+    const rows = this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
+    if (chosen === undefined) return yield* rows
+    const ids = new Set(chosen)
+    for await (const portion of rows) {
+      const kept = portion.filter(({ company_id }) => ids.has(company_id))
+      if (kept.length > 0) yield kept
+    }
+  }
+
+  /** The days that a view counts, `YYYY-MM-DD`. @returns `from` undefined: since the first event */
+  daysOf(view: CompanyFilter): { readonly from: string | undefined; readonly to: string } {
+    const nowMs = this.#clock.now()
+    const { from, to = utcDay(nowMs) } = resolveFilter(view, nowMs, [])
+    return { from, to }
   }
 
   /** Changes when events are stored or removed. Cheap: the number of events, from a few rows of a projection. */

@@ -23,13 +23,16 @@ const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
 const NAMES = Object.keys(TITLES) as (keyof CountedCompany)[]
 const ALWAYS: readonly string[] = ['name', 'company_id'] satisfies (keyof CountedCompany)[]
 
-/** Companies as CSV (RFC 4180), with a header line. @param hidden columns to omit */
+/** Without it, Excel does not read a file as UTF-8. */
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** Companies as CSV (RFC 4180) for spreadsheets: a byte order mark, then a header line. @param hidden columns to omit */
 export async function* companiesCsv(
   rows: AsyncIterable<readonly CountedCompany[]>,
   hidden: readonly string[] = [],
 ): AsyncGenerator<string> {
   const names = NAMES.filter((name) => ALWAYS.includes(name) || !hidden.includes(name))
-  let head = line(names.map((name) => TITLES[name]))
+  let head = BYTE_ORDER_MARK + line(names.map((name) => TITLES[name]))
   for await (const portion of rows) {
     yield head + portion.map((row) => line(names.map((name) => textOf(row[name])))).join('')
     head = ''

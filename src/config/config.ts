@@ -44,7 +44,12 @@ export function fetchedDirOf(config: Pick<Config, 'dataDir' | 'enrichDir'>): str
 /** Folder of the default data sets; undefined when they are off. */
 export function defaultDataDirOf({ dataDir, enrichDir, defaultData }: DataSettings): string | undefined {
   const isOn = defaultData === 'auto' ? enrichDir === undefined : defaultData === 'on'
-  return isOn ? join(dataDir, 'enrich-default') : undefined
+  return isOn ? packedDataDirOf({ dataDir }) : undefined
+}
+
+/** Folder of the default data sets and of the packed starter table, which serves also when the sets are off. */
+export function packedDataDirOf({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'enrich-default')
 }
 
 type DataSettings = Pick<Config, 'dataDir' | 'enrichDir' | 'defaultData'>

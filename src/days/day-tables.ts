@@ -5,7 +5,15 @@ import { everyReplica, everyShard, localOf, onCluster } from '../stores/clickhou
 import { type ClickHousePlace, HostConnections, onEach } from '../stores/clickhouse/hosts.ts'
 import { quote } from '../stores/clickhouse/quote.ts'
 import { DAY_TABLES, ENTITY_DAYS, EVENTS, PAGE_DAYS } from '../stores/clickhouse/tables.ts'
-import { CHECK, HAS_PAGE } from './check.ts'
+
+/**
+ * Hash of all inputs of a stored day. `day_checks`, `valid_days`, `valid_page_days` and the builder have the same text: a build
+ * that reads another column needs it here, or a change of that column would leave a wrong day valid.
+ */
+export const CHECK = 'cityHash64(account_id, company_id, ip, timestamp, page)'
+
+/** Events that `page_days` counts. */
+export const HAS_PAGE = "page > '' AND company_id > ''"
 
 export type DayTable = (typeof DAY_TABLES)[number]
 

@@ -33,6 +33,8 @@ export interface EnrichmentOptions {
   readonly compiledDir?: string | undefined
   /** Folder of the default data sets, which may be made later; undefined for none. */
   readonly defaultsDir?: string | undefined
+  /** Folder that may have the starter data in the form that loads fast; undefined: `defaultsDir`. */
+  readonly packedDir?: string | undefined
   readonly log: Logger
   readonly metrics: Registry
   /** Milliseconds between two polls of the folder; doubled while nothing changes. A file is loaded once two polls in a row agree on it. */
@@ -86,7 +88,7 @@ export class EnrichmentEngine implements Enricher, Service {
     this.#metrics = enrichmentMetrics(options.metrics, () => this.#snapshot.cachedAnswers)
     const { loaded } = this.#metrics
     const { compiledDir, defaultsDir, fetchedDir, log } = options
-    const packedDir = options.dir === undefined ? defaultsDir : undefined
+    const packedDir = options.dir === undefined ? (options.packedDir ?? defaultsDir) : undefined
     this.#folders = [new DataFolder(this.#dir, this.#limits, log, loaded, { compiledDir, packedDir })]
     if (fetchedDir !== undefined) {
       const fetched = { compiledDir, isOptional: true }

@@ -1,4 +1,5 @@
 import type { ExportRecord } from '../../schemas/export.ts'
+import type { ArchiveLocation } from '../pipeline/declaration/destination.ts'
 import { DAY_MS } from '../pipeline/event/outcomes.ts'
 
 const MONDAY = 1
@@ -61,4 +62,9 @@ export function exportKey(tenantId: string, { name, format }: Pick<ExportRecord,
 /** Whether an object in the folder of an export is one of its files. */
 export function isExportFile(key: string): boolean {
   return /\/\d{4}-\d\d-\d\dT\d\d-\d\dZ\.(?:csv|ndjson)$/.test(key)
+}
+
+/** The place of export files, for people. */
+export function placeOf(location: ArchiveLocation): string {
+  return 'folder' in location ? location.folder : `s3://${location.bucket}/${location.prefix}`
 }

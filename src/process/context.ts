@@ -1,6 +1,13 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { archiveLocationOf, type Config, defaultDataDirOf, enrichCacheOf, fetchedDirOf } from '../config/config.ts'
+import {
+  archiveLocationOf,
+  type Config,
+  defaultDataDirOf,
+  enrichCacheOf,
+  fetchedDirOf,
+  packedDataDirOf,
+} from '../config/config.ts'
 import { isClusterUrl } from '../config/redis-url.ts'
 import { EnrichmentEngine } from '../enrichment/engine.ts'
 import { DataLookups } from '../enrichment/lookup-service.ts'
@@ -169,7 +176,8 @@ export class ProcessContext {
     const hostnames = rdns === 'on' ? reverseDns : undefined
     const compiledDir = enrichCacheOf(this.config)
     const data = { dir: enrichDir, defaultsDir: defaultDataDirOf(this.config), fetchedDir: fetchedDirOf(this.config) }
-    const engine = new EnrichmentEngine({ ...data, compiledDir, hostnames, log, metrics })
+    const packedDir = packedDataDirOf(this.config)
+    const engine = new EnrichmentEngine({ ...data, compiledDir, packedDir, hostnames, log, metrics })
     this.services.push(new ServiceGroup('enrichment', [reverseDns, engine]))
     const lookups = new DataLookups({ engine, reverseDns, asksAlways: rdns === 'on' })
     return { engine, lookups, reverseDns, hostnames }

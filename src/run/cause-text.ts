@@ -1,5 +1,3 @@
-import { plainWords } from './plain-words.ts'
-
 /**
  * The ways in which libraries wrap an error: `cause` of fetch, `errors` of an attempt at several addresses, `lastNodeError`
  * of a Redis Cluster.
@@ -18,4 +16,19 @@ export function causeText(error: unknown): string {
   const inner = lastNodeError ?? cause ?? (Array.isArray(errors) ? errors[0] : undefined)
   if (inner instanceof Error) return causeText(inner)
   return plainWords(message) || String(code ?? 'unknown error')
+}
+
+/** Messages of libraries and servers, by a part of them, with the words for people. */
+const WORDS: readonly (readonly [said: RegExp, plain: string])[] = [
+  [/max retries per request limit/, 'the connection to Redis was lost'],
+  [/Stream isn't writeable and enableOfflineQueue/, 'there is no connection to Redis'],
+  [/^MISCONF .*No space left on device/, 'the disk is full: Redis refuses writes'],
+]
+const FULL = /\bENOSPC\b|no space left on device|only \d+ bytes are free/i
+
+/** The message of an error in words for people. Messages that people understand stay as they are. */
+export function plainWords(message: string): string {
+  const known = WORDS.find(([said]) => said.test(message))
+  if (known !== undefined) return known[1]
+  return FULL.test(message) && !message.includes('the disk is full') ? `the disk is full: ${message}` : message
 }

@@ -4,7 +4,7 @@ import { FALLBACK_PLAN, type Plan, type Plans, planOf } from '../../schemas/plan
 import type { Clock } from '../run/clock.ts'
 import { Loop } from '../run/loop.ts'
 import { Lifecycle, type Service } from '../run/service.ts'
-import { isRawKey } from './key.ts'
+import { barePrefix, isRawKey } from './key.ts'
 import type { CallerStore, KeyHolder, TenantChanges } from './stores.ts'
 import type { Authenticator, Caller, Tenant } from './tenancy.ts'
 
@@ -104,7 +104,7 @@ export class CachedAuthenticator implements Authenticator, Service {
     // The age counts from the call, because the answer may be older than its arrival.
     const askedMs = this.#options.clock.now()
     const holder = await this.#options.store.findHolder(rawKey)
-    const known = holder && this.#knownKey(holder, askedMs)
+    const known = holder && this.#knownKey(rawKey, holder, askedMs)
     if (known) {
       this.#uses.note(known.keyHash, askedMs)
       this.#formerlyKnown.set(rawKey, true)
@@ -119,8 +119,9 @@ export class CachedAuthenticator implements Authenticator, Service {
     return known?.caller
   }
 
-  #knownKey({ tenant, source, keyHash }: KeyHolder, askedMs: number): KnownKey {
-    return { caller: { tenant, plan: this.#planOf(tenant), ...(source && { source }) }, keyHash, askedMs }
+  #knownKey(rawKey: string, { tenant, source, keyHash }: KeyHolder, askedMs: number): KnownKey {
+    const key = source === undefined ? { keyPrefix: barePrefix(rawKey) } : { source }
+    return { caller: { tenant, plan: this.#planOf(tenant), ...key }, keyHash, askedMs }
   }
 
   #planOf(tenant: Tenant): Plan {

@@ -1,9 +1,8 @@
 import type { ProcessContext } from '../process/context.ts'
-import { quotasOf } from './quota-sources.ts'
-import { QuotaWatch } from './quota-watch.ts'
+import { QuotaWatch, quotaStore } from './quotas.ts'
 
 export function quotaWatch({ shared: redis, config, telemetry }: ProcessContext): QuotaWatch {
   const { clickhouseUrl, plans } = config
   const { clock, metrics, log } = telemetry
-  return new QuotaWatch({ ...quotasOf({ redis, clickhouseUrl, plans, clock }), metrics, log })
+  return new QuotaWatch({ store: quotaStore({ redis, clickhouseUrl, plans, clock }), clock, metrics, log })
 }

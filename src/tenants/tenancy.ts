@@ -48,8 +48,10 @@ export type TenantEnricher = (enricher: Enricher, tenant: Tenant) => Enricher
 export interface Caller {
   readonly tenant: Tenant
   readonly plan: Plan
-  /** The source whose key the request has; undefined: it has an API key. */
+  /** The source whose key the request has; undefined: it has an API key, or is of the dashboard. */
   readonly source?: CallerSource | undefined
+  /** First 12 characters of the API key; undefined: the request has none. */
+  readonly keyPrefix?: string | undefined
 }
 
 /** A source, as a request sees it. */
@@ -82,24 +84,4 @@ export interface Authenticator {
    * @param beforeAsking called before the store is asked for a key that was not known before; an error of it ends the call
    */
   authenticate(rawKey: string, beforeAsking?: () => void): Caller | undefined | Promise<Caller | undefined>
-}
-
-/** State of a token bucket after a request. */
-export interface RateDecision {
-  readonly allowed: boolean
-  /** Size of the bucket. */
-  readonly limit: number
-  /** Whole tokens left. */
-  readonly remaining: number
-  /** Seconds until the bucket is full again, rounded up. */
-  readonly resetSeconds: number
-  /** Seconds until the next token; at least 1 when refused, 0 when allowed. */
-  readonly retryAfterSeconds: number
-}
-
-export interface RateLimiter {
-  /**
-   * Takes one token of the bucket of the caller's key. Answers without a promise from reserved tokens. Rejects with `UnavailableError`.
-   */
-  take(caller: Caller): RateDecision | Promise<RateDecision>
 }

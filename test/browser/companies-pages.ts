@@ -337,8 +337,22 @@ async function checkExport(page: Page): Promise<void> {
   ])
   const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
   assert.equal(lines.length, 12)
-  assert.match(lines[0]!, /^Company,Events,Visits,Heat,Last seen,Industry,/)
+  assert.match(lines[0]!, /^\ufeffCompany,Events,Visits,Heat,Last seen,Industry,/)
   assert.ok(lines.slice(1).every((line) => line.startsWith('Zeta 5')))
+  for (const nth of [0, 2])
+    await page
+      .getByRole('checkbox', { name: /^Choose Zeta 5/ })
+      .nth(nth)
+      .check()
+  const [chosen] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Export CSV (2 chosen)' }).click(),
+  ])
+  assert.equal(chosen.suggestedFilename(), download.suggestedFilename())
+  assert.match(chosen.suggestedFilename(), /^companies-.+-(\d{4}-\d\d-\d\d-to|until)-\d{4}-\d\d-\d\d\.csv$/)
+  const few = (await readFile(await chosen.path(), 'utf8')).trimEnd().split('\r\n')
+  assert.deepEqual(few, [lines[0], lines[1], lines[3]])
+  await page.getByRole('button', { name: 'Clear choice' }).click()
 }
 
 async function checkCompany({ page, assertAccessible }: WatchedPage, companies: string): Promise<void> {

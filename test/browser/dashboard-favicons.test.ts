@@ -33,7 +33,6 @@ test('a company has its icon in every list, and initials while it loads and when
   sites.answers.set('anvil.example/favicon.ico', (_request, response) => void held.push(response))
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   t.after(() => context.close())
-  context.setDefaultTimeout(90_000)
   const { page, assertAccessible, assertClean } = await openWatched(context, dashboard.url)
   const asked: string[] = []
   page.on('request', (request) => {

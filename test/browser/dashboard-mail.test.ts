@@ -1,32 +1,33 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
-import { readMail, startMailServer } from '../support/mail.ts'
-import { type ReadyFile, TestSite } from '../support/site.ts'
+import { readMail } from '../support/mail.ts'
+import { ran } from '../support/member-page.ts'
+import { sharedSite } from '../support/shared-site.ts'
 import { until } from '../support/until.ts'
 import { openWatched } from '../support/watched-page.ts'
 
-/* Alerts by e-mail: a whole ipid with SMTP_URL, a real browser, and a server of SMTP. */
+/* Alerts by e-mail: a whole ipid, a real browser, and a server of SMTP. */
 
 const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
+const TENANT = 'mail'
 /** An address of a company in the starter data. */
 const COMPANY_IP = '17.253.144.10'
 
 test('an alert by e-mail is tried, fires, and a refused message is shown and sent again', { skip }, async (t) => {
   if (typeof browser === 'string') return
-  const smtp = await startMailServer(t)
-  const site = new TestSite(t, { SMTP_URL: smtp.url, SMTP_FROM: 'ipid <ipid@site.example>' })
-  const ready = (await site.start().ready()) as ReadyFile & { readonly dashboard_url: string }
-  const origin = new URL(ready.dashboard_url).origin
+  const shared = await sharedSite()
+  const { ready, origin, smtp } = shared
+  await ran(shared, 'tenant', 'create', TENANT)
+  const { key } = JSON.parse(await ran(shared, 'key', 'create', TENANT, '--json')) as { key: string }
   const context = await browser.newContext()
   t.after(() => context.close())
-  context.setDefaultTimeout(90_000)
   const { page, assertAccessible, assertClean } = await openWatched(context, origin)
-  await page.goto((await site.ipid('dashboard')).stdout.trim())
+  await page.goto(await shared.signInLink())
   await page.getByRole('button', { name: 'Sign out' }).waitFor()
   const main = page.getByRole('main')
-  const at = (path: string) => `${origin}/t/${ready.tenant_id}/${path}`
+  const at = (path: string) => `${origin}/t/${TENANT}/${path}`
   const mail = async (n: number) => {
     await until(() => smtp.mails.length >= n)
     return readMail(smtp.mails[n - 1]!)
@@ -99,14 +100,14 @@ test('an alert by e-mail is tried, fires, and a refused message is shown and sen
 
   const response = await fetch(`${ready.url}/v1/ingest`, {
     method: 'POST',
-    headers: { 'x-api-key': ready.api_key!, 'content-type': 'application/json' },
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify({ events: [{ ip: COMPANY_IP }] }),
   })
   assert.equal(response.status, 200)
   const fired = await mail(4)
   assert.match(fired.subject, /^\S.* was seen for the first time$/)
   const link = fired.text.split('\n').find((line) => line.startsWith('http'))!
-  assert.ok(fired.text.endsWith(`Alert Newcomers of ${ready.tenant_id}`), fired.text)
+  assert.ok(fired.text.endsWith(`Alert Newcomers of ${TENANT}`), fired.text)
   await page.goto(link)
   await main
     .getByRole('heading', { level: 1, name: fired.subject.replace(' was seen for the first time', '') })

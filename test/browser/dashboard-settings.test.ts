@@ -23,7 +23,6 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
   const openGuest = async () => {
     const context = await browser.newContext()
     t.after(() => context.close())
-    context.setDefaultTimeout(90_000)
     return await openWatched(context, origin)
   }
   const openPage = async (link: string, isMember = false) => {

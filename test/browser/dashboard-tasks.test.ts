@@ -110,7 +110,7 @@ test('five tasks of a marketer are done by the words on the pages', { skip }, as
       page.waitForEvent('download'),
       main.getByRole('link', { name: 'Export CSV' }).click(),
     ])
-    assert.match(await readFile(await download.path(), 'utf8'), /^Company,[^\n]*\r\nWochen AG,/)
+    assert.match(await readFile(await download.path(), 'utf8'), /^\ufeffCompany,[^\n]*\r\nWochen AG,/)
   })
   assertClean()
 })

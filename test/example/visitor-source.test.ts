@@ -4,7 +4,8 @@ import type { Intake } from '../../src/pipeline/declaration/source.ts'
 import type { Envelope } from '../../src/pipeline/event/envelope.ts'
 import { statusOfKey } from '../../src/pipeline/event/outcomes.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
-import { API_KEY, acme, startHttp, type TestHttpOptions } from '../support/http.ts'
+import type { Limiter } from '../../src/tenants/limits/limits.ts'
+import { API_KEY, acme, fullLimit, noLimit, startHttp, type TestHttpOptions } from '../support/http.ts'
 import { visitors } from './visitor-source.ts'
 
 const VISIT = { visitor: { address: '17.0.0.1', at: '2026-11-22T08:00:00Z', door: 2 }, what: 'bell', id: 'v1' }
@@ -29,9 +30,7 @@ test('a source answers in its own form, refusals of every kind too', async (t) =
   let failure: Error | undefined
   const intake: Intake = { append: async () => (failure === undefined ? undefined : Promise.reject(failure)) }
   let allowed = true
-  const limiter = {
-    take: async () => ({ allowed, limit: 1, remaining: 0, resetSeconds: 1, retryAfterSeconds: 7 }),
-  }
+  const limiter: Limiter = { take: (...request) => (allowed ? noLimit : fullLimit).take(...request) }
   const send = await start(t, { intake, limiter })
   const refused = (why: string) => ({ taken: false, why })
   assert.deepEqual(await send(VISIT), { status: 200, retry: null, body: { taken: true } })
@@ -51,7 +50,7 @@ test('a source answers in its own form, refusals of every kind too', async (t) =
     body: refused('this path takes POST, OPTIONS'),
   })
   allowed = false
-  assert.deepEqual(await send(VISIT), { status: 429, retry: '7', body: refused('rate limit exceeded') })
+  assert.deepEqual(await send(VISIT), { status: 429, retry: '3', body: refused('rate limit exceeded') })
   allowed = true
   failure = new UnavailableError('the event store did not take the events in time')
   assert.deepEqual(await send(VISIT), { status: 503, retry: '1', body: refused(failure.message) })

@@ -408,6 +408,82 @@ test('a receiver that answers 429 gets nothing until the end of its retry-after,
   assert.equal((await world.alerts.get('acme', alert.id))!.paused, undefined)
 })
 
+interface Busy {
+  readonly to: 'webhook' | 'slack'
+  readonly status: number
+  /** The header `retry-after`; of milliseconds from now it is a date. */
+  readonly after?: string | number
+  /** Until the next attempt, and until another message, seconds. */
+  readonly retry: number
+  readonly hold: number
+  readonly failures: number
+}
+
+const BUSY: readonly Busy[] = [
+  { to: 'slack', status: 429, after: '60', retry: 60, hold: 60, failures: 0 },
+  { to: 'webhook', status: 429, after: '60', retry: 60, hold: 60, failures: 0 },
+  { to: 'webhook', status: 429, after: 600_000, retry: 600, hold: 600, failures: 0 },
+  { to: 'webhook', status: 429, after: '0', retry: 5, hold: 0, failures: 0 },
+  { to: 'webhook', status: 429, after: '999999999', retry: 86_400, hold: 86_400, failures: 0 },
+  { to: 'webhook', status: 429, retry: 5, hold: 5, failures: 1 },
+  { to: 'slack', status: 429, after: 'soon', retry: 5, hold: 5, failures: 1 },
+  { to: 'webhook', status: 503, after: '120', retry: 120, hold: 120, failures: 1 },
+  { to: 'webhook', status: 500, after: '120', retry: 120, hold: 120, failures: 1 },
+  { to: 'webhook', status: 502, retry: 5, hold: 5, failures: 1 },
+  { to: 'webhook', status: 504, retry: 5, hold: 5, failures: 1 },
+  { to: 'webhook', status: 500, retry: 5, hold: 0, failures: 1 },
+  { to: 'webhook', status: 404, retry: 5, hold: 0, failures: 1 },
+]
+
+test('a receiver under load gets nothing until it says, or for 5 s', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  const nowMs = Math.ceil(world.clock.now() / 1_000) * 1_000
+  world.clock.nowMs = nowMs
+  for (const busy of BUSY) {
+    const { to, status, after, retry, hold, failures } = busy
+    const header = typeof after === 'number' ? new Date(nowMs + after).toUTCString() : after
+    receiver.answer = (_, response) =>
+      void response.writeHead(status, header === undefined ? {} : { 'retry-after': header }).end()
+    const alert = await addAlert(world.client, 'acme', { url: receiver.url, to })
+    await world.record(alert, ['a.example'])
+    const found = await until(
+      () => world.about(alert, 'a.example'),
+      (one) => one?.attempts.length === 1,
+    )
+    const [due] = (await world.deliveries.dueTimes([found])).values()
+    const held = await world.deliveries.heldUntil(alert.id)
+    const { atMs, tookMs } = found.attempts[0]!
+    assert.deepEqual(
+      [(due! - atMs - tookMs) / 1_000, Math.max(0, held - nowMs) / 1_000, found.failures, found.state],
+      [retry, hold, failures, 'waiting'],
+      JSON.stringify(busy),
+    )
+  }
+})
+
+test('of two attempts at the same time, the longer wait holds', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  const open: (() => void)[] = []
+  receiver.answer = (_, response) => {
+    const after = open.length === 0 ? '600' : '10'
+    open.push(() => void response.writeHead(429, { 'retry-after': after }).end())
+  }
+  const alert = await addAlert(world.client, 'acme', { url: receiver.url })
+  await world.record(alert, ['a.example', 'b.example'])
+  await until(() => open.length === 2)
+  const attempts = async () => {
+    const both = await Promise.all(['a.example', 'b.example'].map((company) => world.about(alert, company)))
+    return both.flatMap((one) => one?.attempts ?? []).length
+  }
+  open[0]!()
+  await until(attempts, (count) => count === 1)
+  open[1]!()
+  await until(attempts, (count) => count === 2)
+  assert.equal((await world.deliveries.heldUntil(alert.id)) - world.clock.now(), 600_000)
+})
+
 test('a receiver that answers 410 disables its alert, which says so', async (t) => {
   const world = await startSender(t)
   const receiver = await Receiver.start(t)
@@ -422,6 +498,6 @@ test('a receiver that answers 410 disables its alert, which says so', async (t) 
   const { paused } = (await world.alerts.get('acme', alert.id))!
   assert.deepEqual(
     [paused!.by, paused!.reason],
-    ['failures', 'its receiver answered 410 (gone): it wants no more messages'],
+    ['failures', 'its receiver answered 410 (gone) and wants no more messages, so the alert is disabled'],
   )
 })

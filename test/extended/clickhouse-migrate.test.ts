@@ -167,7 +167,7 @@ test('a start that was killed after any change is completed, by this version and
   const way = await startWay(t, clickhouse)
   for (const [schema, every] of [
     [small, 3],
-    [later, 1],
+    [later, 4],
   ] as const) {
     await emptyDatabase(clickhouse)
     await migrate(clickhouse.url, log, { schema })

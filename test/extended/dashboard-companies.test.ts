@@ -564,6 +564,7 @@ test('no call shows a tenant anything of another one', async () => {
     assert.equal((await member.get(`/api/tenants/other/${call}`)).status, 404, call)
   }
   assert.equal((await member.post('/api/tenants/other/companies/details', { companies: [] })).status, 404)
+  assert.equal((await member.post('/api/tenants/other/companies/export', { companies: ['x'] })).status, 404)
   for (const call of calls) {
     const text = await (await member.get(`/api/tenants/acme/${call}`)).text()
     assert.ok(!/secret|of others|203\.0\.113/i.test(text), call)
@@ -617,11 +618,13 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
   const formula = '=HYPERLINK("http://evil.example","a, b")'
   await insert([event('formula.example', { tenant_id: 'quiet', business_name: formula, industry: '+1', domain: '@x' })])
   const response = await operator.get('/api/tenants/quiet/companies/export')
-  assert.equal(response.headers.get('content-disposition'), 'attachment; filename="companies-quiet.csv"')
-  const [head, row, end] = (await response.text()).split('\r\n')
+  assert.match(nameOf(response)!, /^companies-quiet-until-2026-03-15\.csv$/)
+  const [head, row, end] = Buffer.from(await response.arrayBuffer())
+    .toString()
+    .split('\r\n')
   assert.equal(
     head,
-    'Company,Events,Visits,Heat,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Tags,Owner,Hidden,Id',
+    '\ufeffCompany,Events,Visits,Heat,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Tags,Owner,Hidden,Id',
   )
   const noon = `${TODAY}T12:00:00.000Z`
   assert.equal(
@@ -665,6 +668,47 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
     await hidden.text(),
     `Company,Events,Last seen,Class,First seen,Quality,Id\r\nBolt,1,${old},business,${old},20,bolt.example\r\n`,
   )
+})
+
+const nameOf = (response: Response) =>
+  /^attachment; filename="([^"]+)"$/.exec(response.headers.get('content-disposition') ?? '')?.[1]
+
+test('an export of chosen companies has these rows of the view only, in its order', async () => {
+  const rows = async (body: object) => {
+    const response = await operator.post('/api/tenants/acme/companies/export', body)
+    assert.equal(response.status, 200)
+    const [head, ...lines] = Buffer.from(await response.arrayBuffer())
+      .toString()
+      .split('\r\n')
+    assert.match(head!, /^\ufeffCompany,/)
+    return lines.slice(0, -1).map((line) => line.split(',').at(-1))
+  }
+  const all = await rows({
+    companies: ['bolt.example', 'anvil.example', 'nobody.example'],
+    sort: 'name',
+    direction: 'asc',
+  })
+  assert.deepEqual(all, ['anvil.example', 'bolt.example'])
+  assert.deepEqual(await rows({ companies: ['anvil.example', 'bolt.example'], search: 'bolt' }), ['bolt.example'])
+  assert.deepEqual(await rows({ companies: ['nobody.example'] }), [])
+  for (const companies of [undefined, [], Array.from({ length: 1_001 }, (_, i) => `c${i}`)]) {
+    assert.equal((await operator.post('/api/tenants/acme/companies/export', { companies })).status, 422)
+  }
+})
+
+test('the name of an export has its days', async () => {
+  for (const [query, days] of [
+    ['', `until-${TODAY}`],
+    ['?days=1', `${TODAY}-to-${TODAY}`],
+    ['?days=30', `2026-02-14-to-${TODAY}`],
+    ['?from=2026-01-14&to=2026-01-20', '2026-01-14-to-2026-01-20'],
+    ['?from=2026-03-14', `2026-03-14-to-${TODAY}`],
+    ['?to=2026-03-20', 'until-2026-03-20'],
+  ]) {
+    const response = await operator.get(`/api/tenants/quiet/companies/export${query}`)
+    assert.equal(nameOf(response), `companies-quiet-${days}.csv`)
+    await response.text()
+  }
 })
 
 test('the version changes with events of the tenant only', async () => {

@@ -25,7 +25,7 @@ test('the overview counts outcomes by day, and the use of the plan', async () =>
     return { source, tenant_id: tenant, day, job_id: '', status, reason, classification, events }
   })
   await clickhouse.client.insert({ table: 'outcomes', values, format: 'JSONEachRow' })
-  await redis.set(keys.lookups('acme', TODAY), 12)
+  await redis.set(keys.tokens('acme', 'lookups', undefined, TODAY), 12)
   await new RedisOriginCounts(redis, clock).add('acme', { events: 200, byOrigin: new Map([['cdn AS1 Edge', 150]]) })
   const found = await operator.read<OverviewAnswer>('/api/tenants/acme/overview?days=7')
   assert.deepEqual([found.from, found.to], ['2026-03-09', TODAY])

@@ -28,9 +28,9 @@ import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { hashKey } from '../../src/tenants/key.ts'
-import { SharedDailyQuota } from '../../src/tenants/quota.ts'
+import { DAILY_LOOKUPS, SharedLimit } from '../../src/tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
-import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { NO_COUNTS, NO_EVENTS, type SourceCounts } from '../../src/tenants/sources/health.ts'
 import { type DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
 import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
@@ -41,7 +41,9 @@ const redis = connectRedis((await startTestRedis()).url, { name: 'test', kind: '
 const store = new RedisTenantStore(redis)
 const plans = new Map(Object.entries({ ...DEFAULT_PLANS, tiny: { ...DEFAULT_PLANS.starter!, daily_lookups: 3 } }))
 const admin = new TenantAdmin({ store, plans, clock: systemClock })
-const quota = new SharedDailyQuota(new RedisTokenCounters(redis), systemClock)
+const quota = new SharedLimit(DAILY_LOOKUPS, new RedisTokenCounters(redis), systemClock)
+const usedBy = async (id: string) =>
+  (await quota.read({ tenant: (await store.getTenant(id))!, plan: plans.get('tiny')! })).used
 for (const id of ['acme', 'other']) await admin.createTenant(id)
 
 const ORGANISATION = { ...lookupOf('', ACME), companyId: 'acme', rule: 'words:inc', answered: ['companies'] }
@@ -160,7 +162,7 @@ test('no call answers for another tenant, or without a session', async () => {
     assert.equal((method === 'GET' ? await member.get(own) : await member.post(own, bodies[path])).status, 403)
   }
   assert.equal(await all(), before)
-  assert.equal(await quota.used('other'), 0)
+  assert.equal(await usedBy('other'), 0)
 })
 
 test("a member manages the keys of one tenant, and no prefix reaches another tenant's keys", async () => {
@@ -469,11 +471,11 @@ test("a lookup explains each address once, by the tenant's rules, and counts on 
   assert.deepEqual(found.attributions, [{ provider: 'companies', text: 'Companies Ltd; CC BY 4.0' }])
   assert.deepEqual([found.quota.daily_limit, found.quota.daily_used], [3, 2])
   assert.match(await refusal(client, path, { text: '1.1.1.1 2.2.2.2' }, 429), /allows 3 lookups, and 2 are used/)
-  assert.equal(await quota.used('looker'), 2)
+  assert.equal(await usedBy('looker'), 2)
   assert.match(await refusal(client, path, { text: 'no 1.2.3 address' }), /no IPv4 or IPv6 address/)
   const many = Array.from({ length: 1_001 }, (_, i) => `10.0.${i >> 8}.${i & 255}`).join()
   assert.match(await refusal(client, path, { text: many }), /this text has 1001 addresses: give at most 1000/)
-  assert.equal(await quota.used('looker'), 2)
+  assert.equal(await usedBy('looker'), 2)
 })
 
 test('addresses are found whatever separates them', () => {

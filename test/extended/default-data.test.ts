@@ -142,6 +142,12 @@ test('the starter table is packed; a missing, damaged or old form is made again 
   assert.deepEqual(await makeDefaults(dir, none), ['organisations'])
   assert.deepEqual(readFileSync(path), whole, 'the same text gives the same file')
   assert.equal(await answers(), 'apple.com')
+
+  // It serves also when the default sets are off.
+  const other = Buffer.from('network,business_name,domain\n17.0.0.0/8,Other,other.example\n')
+  spoiled(await packStarter(other, starterSource(text)))
+  const engine = await startEngine(t, undefined, { packedDir: dir })
+  assert.equal(engine.enrich(address('17.0.0.1')).data.domain, 'other.example')
 })
 
 test('a missing, cut or damaged set is made again', async (t) => {

@@ -2,21 +2,38 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { BatchJob } from '../../schemas/api/batch.ts'
 import type { DeletionReceipt } from '../../schemas/erasure.ts'
+import { DEFAULT_PLANS } from '../../schemas/plans.ts'
+import { createDemoTenant } from '../../src/cli/start/demo-tenant.ts'
+import { BUILD_ID, BUILD_SQL } from '../../src/days/day-tables.ts'
+import { ClickHouseErasableEvents } from '../../src/operations/erasure/erasable-events.ts'
+import { renewLetters, untilNodesGone } from '../../src/operations/erasure/redis/deleted-entries.ts'
 import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
+import { identityOf } from '../../src/pipeline/event/envelope.ts'
+import { OriginTally } from '../../src/pipeline/event/origins.ts'
+import { claimIdOf } from '../../src/pipeline/streams/entries.ts'
+import { findClaim, forgetClaims, seedClaims } from '../../src/pipeline/streams/seen-claims.ts'
 import { readStatus } from '../../src/pipeline/streams/status.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
+import { hashKey } from '../../src/tenants/key.ts'
+import { RedisOriginCounts } from '../../src/tenants/redis/origin-counts.ts'
 import { readArchive } from '../support/archive.ts'
+import { startTestClickHouse } from '../support/clickhouse.ts'
 import { runCommand } from '../support/command.ts'
+import { TestDays } from '../support/days.ts'
 import { ErasableInstance } from '../support/erasable.ts'
 import { type PagedS3, type Paging, startPagedS3 } from '../support/paged-s3.ts'
+import { quiet } from '../support/pipeline.ts'
 import { receivedDays } from '../support/received-days.ts'
+import { startTestRedis } from '../support/redis.ts'
 import { S3_ENVIRONMENT } from '../support/s3.ts'
 import { stepsOf } from '../support/steps.ts'
+import { handClock, startTenants } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
 
 Object.assign(process.env, S3_ENVIRONMENT)
@@ -326,4 +343,253 @@ test('erased events are in no file and no object, and all others are unchanged',
     assert.equal(await said('demo', '--ip', 'visitor'), '2 ipid: --ip is no IP address')
     assert.match(await said('nobody', '--ip', OTHER), /^2 ipid: .*nobody/)
   })
+})
+
+/* The tables. */
+
+const AT = Date.parse('2026-11-22T00:00:00Z')
+
+test('an interrupted erasure continues by itself, and removes nothing that the next one needs', async (t) => {
+  // Stops merges, which only the user of an external one may.
+  const { url, client, rows } = await startTestClickHouse(t, { external: true })
+  const command = (query: string) => client.command({ query })
+  for (const tenant of ['a', 'b']) {
+    for (const account of ['x', 'y']) {
+      await command(`
+        INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id)
+        SELECT '17.0.0.1', '${tenant}', '${account}' || toString(number), '2026-11-20', '2026-11-20', '${account}', 'c'
+        FROM numbers(5)`)
+    }
+  }
+  const erase = async (tenantId: string, value: string, waitMs: number) => {
+    const tables = new ClickHouseErasableEvents(url)
+    try {
+      await tables.begin({ tenantId, selector: { kind: 'account', value }, beforeMs: AT })
+      return await tables.remove(performance.now() + waitMs)
+    } finally {
+      await tables.end()
+    }
+  }
+  await command('SYSTEM STOP MERGES events')
+  await assert.rejects(erase('a', 'x', 300), /has not removed the rows in time/)
+  await command('SYSTEM START MERGES events')
+  assert.deepEqual(await erase('b', 'y', 60_000), { rows: 5, outcomes: 0, corrections: 0, detachedParts: 0 })
+  const left = await rows('SELECT tenant_id, account_id, count() AS n FROM events GROUP BY ALL ORDER BY ALL')
+  assert.deepEqual(
+    left.map((row) => `${row.tenant_id}${row.account_id} ${row.n}`),
+    ['ay 5', 'bx 5'],
+  )
+  const views = await rows('SELECT tenant_id, events FROM accounts ORDER BY ALL')
+  assert.deepEqual(views, [
+    { tenant_id: 'a', events: 5 },
+    { tenant_id: 'b', events: 5 },
+  ])
+  const [tables] = await rows("SELECT count() AS n FROM system.tables WHERE name = 'erasing'")
+  assert.equal(tables!.n, 0)
+  // Later events stay.
+  await command(
+    "INSERT INTO events (tenant_id, event_id, received_at, account_id) VALUES ('a', 'late', '2026-11-22', 'y')",
+  )
+  assert.equal((await erase('a', 'y', 60_000)).rows, 5)
+  assert.deepEqual(await rows("SELECT event_id FROM events WHERE tenant_id = 'a'"), [{ event_id: 'late' }])
+  // A sink that hung in an insert and lost its share to another sink runs on after the erasure.
+  const late = () =>
+    client.command({
+      query:
+        "INSERT INTO events (tenant_id, event_id, received_at, account_id) VALUES ('c', 'again', '2025-01-01', 'z')",
+      clickhouse_settings: { insert_deduplicate: 1, insert_deduplication_token: 'of-the-sink' },
+    })
+  await late()
+  assert.equal((await erase('c', 'z', 60_000)).rows, 1)
+  await late()
+  assert.deepEqual(await rows("SELECT event_id FROM events WHERE tenant_id = 'c'"), [])
+})
+
+test('an erasure removes the stored days that its events have left, also of a build that ran meanwhile', async (t) => {
+  const clickhouse = await startTestClickHouse(t)
+  const { url, client, rows } = clickhouse
+  const days = new TestDays(clickhouse)
+  t.after(() => days.tables.close())
+  for (const tenant of ['a', 'b'])
+    await client.command({
+      query: `
+        INSERT INTO events (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, extra)
+        SELECT concat('17.0.0.', toString(number)), '${tenant}', toString(number), time, time, concat('x', toString(number)), 'c', '{"url":"https://a.example/"}'
+        FROM (SELECT number, toDateTime64('2026-11-19', 3, 'UTC') + intDiv(number, 5) * 86400 AS time FROM numbers(10))`,
+    })
+  await days.build()
+  const before = await rows<{ built: number; day: string }>('SELECT DISTINCT day, built FROM entity_days ORDER BY ALL')
+  const holding = async (ip: string, tenant: string) => {
+    const found = `SELECT count() AS n FROM entity_days WHERE tenant_id = '${tenant}' AND has(visitors, sipHash64('${ip}'))`
+    return (await rows<{ n: number }>(found))[0]!.n
+  }
+  assert.equal(await holding('17.0.0.1', 'a'), 2)
+  const erase = async (tenantId: string, value: string | undefined) => {
+    const tables = new ClickHouseErasableEvents(url)
+    try {
+      const selector = value === undefined ? undefined : ({ kind: 'ip', value } as const)
+      await tables.begin({ tenantId, selector, beforeMs: AT })
+      return await tables.remove(performance.now() + 60_000)
+    } finally {
+      await tables.end()
+    }
+  }
+  // It has read the events, and stores them after these are removed.
+  const slow = client.command({
+    query: BUILD_SQL.entity_days.replace('length(part.3)', 'length(part.3) + sleepEachRow(2)'),
+    query_params: { tenant: 'a', day: '2026-11-19', built: Date.now() },
+    query_id: `${BUILD_ID}slow`,
+    // Longer than the removal of events.
+    clickhouse_settings: { function_sleep_max_microseconds_per_block: '60000000' },
+  })
+  const isRunning = async () =>
+    (await rows(`SELECT 1 FROM system.processes WHERE initial_query_id = '${BUILD_ID}slow'`)).length > 0
+  await until(isRunning)
+  assert.equal((await erase('a', '17.0.0.1')).rows, 1)
+  assert.equal(await isRunning(), false)
+  await slow
+  assert.equal(await holding('17.0.0.1', 'a'), 0)
+  // A day without the address stays, and the day of another tenant.
+  assert.equal(await holding('17.0.0.7', 'a'), 2)
+  assert.equal(await holding('17.0.0.1', 'b'), 2)
+  const parts = "SELECT count() AS n FROM system.parts WHERE database = 'ipid' AND table LIKE '%_days' AND NOT active"
+  assert.deepEqual(await rows(parts), [{ n: 0 }])
+  assert.deepEqual(await days.exactness(), { entities: 1, pages: 1, entity_days: 3, page_days: 3 })
+  await days.build()
+  assert.deepEqual(await days.exactness(), { entities: 1, pages: 1, entity_days: 4, page_days: 4 })
+  assert.equal(before.length, 4)
+  await erase('b', undefined)
+  const tenants =
+    'SELECT DISTINCT tenant_id FROM (SELECT tenant_id FROM entity_days UNION ALL SELECT tenant_id FROM page_days)'
+  assert.deepEqual(await rows(tenants), [{ tenant_id: 'a' }])
+})
+
+/* Redis. */
+
+const { dedupWindowMs: windowMs } = ingest.limits
+const dead = keys.dead(0)
+
+async function startClient(t: TestContext) {
+  const redis = await startTestRedis(t)
+  const client = quiet(connectRedis(redis.url, { name: 'test', kind: 'loop' }))
+  t.after(() => client.disconnect())
+  const dump = async (key: string) => String(await client.callBuffer('DUMP', key))
+  const add = (key: string, text: string) => client.call('XADD', key, '*', 'r', text)
+  return { redis, client, dump, add }
+}
+
+test('removed letters are in no node of the stream; the others keep their ids', async (t) => {
+  const { client, dump, add } = await startClient(t)
+  const ids: string[] = []
+  for (let i = 0; i < 250; i++) ids.push(String(await add(dead, i % 50 === 7 ? `secret-${i}` : `letter-${i}`)))
+  const gone = ids.filter((_, i) => i % 50 === 7)
+  await client.xdel(dead, ...gone)
+  assert.match(await dump(dead), /secret/)
+  const before = await client.xrange(dead, '-', '+')
+  await renewLetters(client, 0, performance.now() + 5_000)
+  assert.doesNotMatch(await dump(dead), /secret/)
+  assert.deepEqual(await client.xrange(dead, '-', '+'), before)
+  assert.equal(await client.exists(keys.deadCopy(0)), 0)
+  // Entries are never added before existing ones.
+  await client.xdel(dead, ids.at(-1)!)
+  await renewLetters(client, 0, performance.now() + 5_000)
+  await assert.rejects(client.call('XADD', dead, ids.at(-1)!, 'r', 'again'), /equal or smaller/)
+})
+
+test('letters that come and go meanwhile are not lost, and do not come back', async (t) => {
+  const { client, add } = await startClient(t)
+  for (let i = 0; i < 400; i++) await add(dead, `letter-${i}`)
+  const renewals = (async () => {
+    for (let i = 0; i < 5; i++) await renewLetters(client, 0, performance.now() + 20_000)
+  })()
+  const added = Array.from({ length: 60 }, (_, i) => add(dead, `late-${i}`))
+  const removed = (await client.xrange(dead, '-', '+', 'COUNT', 100)).map(([id]) => id)
+  for (const id of removed) assert.equal(await client.xdel(dead, id), 1)
+  await Promise.all([renewals, ...added])
+  const left = (await client.xrange(dead, '-', '+')).map(([, fields]) => fields[1])
+  const expected = [...Array.from({ length: 300 }, (_, i) => `letter-${i + 100}`)]
+  assert.deepEqual(left, [...expected, ...Array.from({ length: 60 }, (_, i) => `late-${i}`)])
+})
+
+test('a stream loses its old nodes while the pipeline runs', async (t) => {
+  const { client, dump, add } = await startClient(t)
+  const key = keys.stream(0, 'intake', 'live')
+  for (let i = 0; i < 3; i++) await add(key, `secret-${i}`)
+  let rounds = 0
+  // The pipeline runs on: later entries share the node.
+  const trim = async () => {
+    rounds++
+    for (let i = 0; i < 40; i++) await add(key, `later-${rounds}-${i}`)
+    await client.xtrim(key, 'MAXLEN', 10)
+  }
+  await untilNodesGone(client, [key, keys.stream(1, 'intake', 'live')], trim, performance.now() + 20_000)
+  assert.ok(rounds > 1)
+  assert.doesNotMatch(await dump(key), /secret/)
+})
+
+test('a start waits for a tenant demo that is being deleted, and creates it again after that', async (t) => {
+  const { redis, client } = await startClient(t)
+  const config = { plans: new Map(Object.entries(DEFAULT_PLANS)) }
+  assert.notEqual(await createDemoTenant(redis.url, config), undefined)
+  const removal = new RedisTenantRemoval(client)
+  assert.equal(await removal.removeKeys('demo'), 0, 'not before it is marked')
+  await removal.mark('demo')
+  assert.equal(await removal.removeKeys('demo'), 1)
+  assert.equal(await createDemoTenant(redis.url, config), undefined)
+  await removal.removeRecord('demo')
+  assert.notEqual(await createDemoTenant(redis.url, config), undefined)
+})
+
+test('a claim is released unless it belongs to a later event', async (t) => {
+  const { client } = await startClient(t)
+  const beforeMs = Date.now()
+  const claim = (id: string, ms: number) => {
+    return { partition: 0, identity: Buffer.from(identityOf('t', id), 'latin1'), claimId: claimIdOf(`${ms}-0`, 0) }
+  }
+  const claims = [claim('old', beforeMs - windowMs + 1_000), claim('new', beforeMs), claim('other', beforeMs - 5)]
+  await seedClaims(client, claims, windowMs)
+  const identities = claims.slice(0, 2).map(({ identity }) => identity)
+  assert.equal(await forgetClaims(client, { partition: 0, identities, beforeMs }, windowMs), 1)
+  const known = await Promise.all(
+    claims.map(({ identity }) => findClaim(client, { partition: 0, identity, ms: beforeMs }, windowMs)),
+  )
+  assert.deepEqual(
+    known.map((claimId) => claimId !== undefined),
+    [false, true, true],
+  )
+})
+
+test('counts that processes write for a tenant being deleted or gone are dropped', async (t) => {
+  const redis = await startTestRedis(t)
+  const clock = handClock()
+  const { client, admin, store } = await startTenants(t, redis.url, { clock })
+  const removal = new RedisTenantRemoval(client)
+  const counts = new RedisOriginCounts(client, clock)
+  const tally = new OriginTally()
+  tally.add('cdn AS1 Edge', 200)
+  for (const name of ['acme', 'kept']) await admin.createTenant(name)
+  const { key } = await admin.createKey('acme')
+  const { key: other } = await admin.createKey('kept')
+  const write = async () => {
+    const uses = [key, other].map((one) => [hashKey(one), clock.nowMs] as const)
+    await store.recordUses(new Map(uses))
+    await counts.add('kept', tally)
+    return await counts.add('acme', tally)
+  }
+  const named = async () => {
+    const names = [...(await client.keys('{tenant:*')), ...(await client.hkeys('{tenants}:uses'))]
+    return names.map((name) => name.replace(hashKey(key), 'use of acme').replace(hashKey(other), 'use of kept')).sort()
+  }
+  const ofKept = ['use of kept', '{tenant:kept}:origins:2026-11-21']
+  const ofAcme = ['use of acme', '{tenant:acme}:origins:2026-11-21']
+
+  assert.equal((await write()).events, 200)
+  assert.deepEqual(await named(), [...ofKept, ...ofAcme].sort())
+  await removal.mark('acme')
+  assert.equal(await removal.removeKeys('acme'), 1)
+  assert.deepEqual(await write(), { events: 0, byOrigin: new Map() })
+  assert.deepEqual(await named(), ofKept, 'being deleted')
+  await removal.removeRecord('acme')
+  await write()
+  assert.deepEqual(await named(), ofKept, 'gone')
 })

@@ -48,7 +48,7 @@ test('a segment is written when it is due, missed times once, and old files go',
   clock.nowMs = SIX + 5_000
   for (const one of [daily, lines]) await written(one.id, SIX)
   const csv = (await read(KEY)).split('\r\n')
-  assert.match(csv[0]!, /^Company,Events,Visits,/)
+  assert.match(csv[0]!, /^\ufeffCompany,Events,Visits,/)
   assert.match(csv[1]!, /^"Name, of a\.example",1,1,/)
   assert.deepEqual([csv.length, csv[3]], [4, ''])
   const rows = (await read(KEY.replace('Daily', 'Lines').replace('csv', 'ndjson'))).trimEnd().split('\n')

@@ -21,9 +21,8 @@ import { UnavailableError } from '../../src/run/errors.ts'
 import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
-import { SharedDailyQuota } from '../../src/tenants/quota.ts'
-import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
-import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
+import { sharedLimits } from '../../src/tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
 import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
@@ -146,11 +145,10 @@ test('a request refused by a partial cluster is whole after its repeat, and coun
   // Tenants that ask for tokens and lookups in one turn are in several slots, and a lost slot fails alone.
   const limits = { rate: 0.001, burst: 3, daily_lookups: 3, monthly_accounts: 1 }
   const caller = (id: string): Caller => ({ tenant: { ...acme.tenant, id }, plan: limits })
-  const limiter = new SharedRateLimiter(new RedisTokenCounters(client))
-  const quota = new SharedDailyQuota(new RedisTokenCounters(client), systemClock)
+  const { requests, lookups } = sharedLimits(new RedisTokenCounters(client), systemClock)
   const askAll = async () => {
     const ids = Array.from({ length: 16 }, (_, i) => `t${i % 8}`)
-    const asked = ids.flatMap((id) => [limiter.take(caller(id)), quota.take(caller(id), 2)])
+    const asked = ids.flatMap((id) => [requests.take(caller(id), 1), lookups.take(caller(id), 2)])
     return (await Promise.allSettled(asked)).map((result) =>
       result.status === 'fulfilled' ? result.value.allowed : (result.reason as Error).name,
     )
@@ -158,7 +156,7 @@ test('a request refused by a partial cluster is whole after its repeat, and coun
   const first = [true, true]
   const second = [true, false]
   assert.deepEqual(await askAll(), [...Array(8).fill(first), ...Array(8).fill(second)].flat())
-  const slot = await node.call('CLUSTER', 'KEYSLOT', keys.rateBucket('t5'))
+  const slot = await node.call('CLUSTER', 'KEYSLOT', keys.tokens('t5', 'bucket'))
   await node.call('CLUSTER', 'DELSLOTS', String(slot))
   // One token is left of each, and one lookup, fewer than requested.
   const lost = ['UnavailableError', 'UnavailableError']

@@ -28,6 +28,7 @@ const KEY = `src_${'0a'.repeat(20)}`
 
 interface StubEvent {
   readonly event_id: string
+  readonly ip?: string
   readonly url: string
 }
 
@@ -239,6 +240,23 @@ test('standard input, a mapping, and lines that the API rejects', async (t) => {
   assert.deepEqual(tally.rejected_reasons, { 'refused by the API': 1 })
   await sync(dir, api.url, args, { stdin: [text] })
   assert.deepEqual(api.pages(), ['/a', '/b'], 'the same input has the same ids')
+})
+
+test('a peer in TRUSTED_PROXIES names the visitor', async (t) => {
+  const [dir, api] = [folder(t), await stub(t)]
+  const line = (peer: string) =>
+    `${peer} - - [28/Nov/2026:10:01:02 +0000] "GET /${peer} HTTP/1.1" 200 10 "-" "UA" "17.253.144.10"\n`
+  const args = ['--trusted-proxies', 'cloudflare', '-']
+  await sync(dir, api.url, args, {
+    stdin: [line('172.68.10.5'), line('17.0.0.9'), line('10.0.0.5')].map((text) => Buffer.from(text)),
+  })
+  const addresses = [...api.byId.values()].map(({ ip, url }) => [url, ip]).sort()
+  const visitor = '17.253.144.10'
+  assert.deepEqual(addresses, [
+    ['/10.0.0.5', visitor],
+    ['/17.0.0.9', '17.0.0.9'],
+    ['/172.68.10.5', visitor],
+  ])
 })
 
 test('bad usage is answered with the remedy', async (t) => {

@@ -117,6 +117,33 @@ describe('batch uploads over HTTP', () => {
     await refused(400, /is empty/, '', '')
   })
 
+  test('an export of events is uploaded again: all columns, and those that a person chooses', async () => {
+    const sent = [
+      { session_id: 7, properties: { n: 1.5, list: ['a'] }, user_properties: 'x', url: 'https://x.example/a?b="c"' },
+      { timestamp: '2026-11-22T08:00:00.123Z', platform: 'web', note: 'two\nlines' },
+    ].map((event, i) => JSON.stringify({ ip: `17.0.0.${i}`, event_id: `export-${i}`, event_type: 'read', ...event }))
+    await completed(((await (await upload(sent.join('\n'))).json()) as BatchAccepted).job_id)
+    const again = async (columns: string, ids: string) => {
+      const of = `FROM events WHERE event_id IN ('export-0', 'export-1') ORDER BY event_id FORMAT CSVWithNames`
+      const csv = (await instance.query(`SELECT ${columns} ${of}`)).replaceAll('"export-', `"${ids}-`)
+      const answer = await upload(csv, { 'content-type': 'text/csv' })
+      assert.equal(answer.status, 202, columns)
+      const job = await completed(((await answer.json()) as BatchAccepted).job_id)
+      assert.deepEqual([job.result_summary!.rejected, job.result_summary!.valid_ips], [0, 2], columns)
+    }
+    const stored = (columns: string, ids: string) =>
+      instance.query(`SELECT ${columns} FROM events WHERE startsWith(event_id, '${ids}-') ORDER BY event_id FORMAT CSV`)
+    await again('ip, timestamp, session_id, account_id', 'none')
+    const kept =
+      'ip, timestamp, event_type, session_id, platform, properties, user_properties, account_id, url, company_id'
+    await again('* EXCEPT (browser_key, quality)', 'again')
+    assert.equal(await stored(kept, 'again'), await stored(kept, 'export'))
+    await again('ip, event_id, session_id, properties, user_properties, extra', 'few')
+    assert.equal(await stored('properties, extra', 'few'), await stored('properties, extra', 'export'))
+    await again("ip, event_id, JSONExtract(properties, 'Map(String, String)') AS properties", 'map')
+    assert.match(await stored('properties', 'map'), /""n"":""1\.5""/)
+  })
+
   test('a bomb of blank lines is cheap, and the lines after it keep their numbers', async () => {
     const blank = Buffer.alloc(100_000_000, '\n')
     const bomb = gzipSync(Buffer.concat([Buffer.from('{"ip":7}\n'), blank, Buffer.from('{"ip":8}')]))

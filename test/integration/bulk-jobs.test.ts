@@ -189,13 +189,13 @@ test('a job that kills its workers fails after some tries; others continue', asy
 
 test('open jobs of a tenant are limited; a refused job is free, and places come back', async (t) => {
   const redis = await startTestRedis(t)
-  const { submit, quota, completed, client } = await startIngress(t, redis, { openMax: 3 })
+  const { submit, used, completed, client } = await startIngress(t, redis, { openMax: 3 })
   const answers = await Promise.all(Array.from({ length: 8 }, () => submit({ ips: addresses(1) })))
   const accepted = answers.filter(({ status }) => status === 202)
   const refused = answers.filter(({ status }) => status === 429)
   assert.deepEqual([accepted.length, refused.length], [3, 5])
   for (const { headers } of refused) assert.ok(Number(headers.get('retry-after')) >= 1)
-  assert.equal(await quota.used('acme'), 3)
+  assert.equal(await used(), 3)
   assert.equal((await submit({ ips: addresses(1) }, 'other')).status, 202)
   // A place taken by an ingress that died becomes free when it expires.
   await client.zadd('{bulk}:open:third', 1, 'a', 2, 'b', Date.now() + 60_000, 'c')
@@ -207,13 +207,13 @@ test('open jobs of a tenant are limited; a refused job is free, and places come 
 
 test('a job is charged when accepted; over quota nothing is queued, and the place is free', async (t) => {
   const redis = await startTestRedis(t)
-  const { submit, client, quota } = await startIngress(t, redis)
+  const { submit, client, used } = await startIngress(t, redis)
   assert.equal((await submit({ ips: [...addresses(60), 'x'] })).headers.get('x-quota-remaining'), '40')
   const refused = await submit({ ips: addresses(41) })
   assert.equal(refused.status, 429)
   assert.match(refused.json.detail!, /daily quota/)
   assert.equal(refused.headers.get('x-quota-used'), '60')
-  assert.equal(await quota.used('acme'), 60)
+  assert.equal(await used(), 60)
   assert.equal(await client.zcard('{bulk}:open:acme'), 1)
   assert.equal(await client.xlen('{bulk}:jobs'), 1)
 })

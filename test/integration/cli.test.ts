@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { ingest } from '../../pipelines/ingest.ts'
 import type { SystemStatus } from '../../src/operations/status/system-status.ts'
 import { outlineOf, type Sink } from '../../src/pipeline/declaration/pipeline.ts'
-import { pick, TestSite } from '../support/site.ts'
+import { pick, type ReadyFile, TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
 
 describe('without an instance', () => {
@@ -70,8 +70,16 @@ function ownPlans(site: TestSite): string {
   return path
 }
 
-test('commands reach the running instance', async (t) => {
-  const site = new TestSite(t)
+const site = new TestSite({ after })
+let started: Promise<ReadyFile> | undefined
+
+/** The instance of the tests below. Commands get only its DATA_DIR. */
+function running(): Promise<ReadyFile> {
+  started ??= start()
+  return started
+}
+
+async function start(): Promise<ReadyFile> {
   const plans = join(dirname(site.dir), 'plans.json')
   writeFileSync(plans, JSON.stringify({ custom: { monthly_accounts: 7 }, huge: UNLIMITED }))
   const enrichDir = join(dirname(site.dir), 'enrich')
@@ -82,8 +90,12 @@ test('commands reach the running instance', async (t) => {
   )
   Object.assign(site.env, { PLANS_FILE: plans, ENRICH_DIR: enrichDir })
   const ready = await site.start().ready()
-  // Commands get only DATA_DIR.
   for (const name of ['PLANS_FILE', 'ENRICH_DIR']) delete site.env[name]
+  return ready
+}
+
+test('commands reach the running instance', async () => {
+  const ready = await running()
   const json = (...args: readonly string[]) => site.json(...args)
 
   const tenant = await json('tenant', 'create', 'acme', '--plan', 'growth')
@@ -205,13 +217,12 @@ test('commands reach the running instance', async (t) => {
   assert.equal((await site.ipid('sql', 'CREATE TEMPORARY TABLE t (x Int8)')).stdout, '')
 })
 
-test('wrong usage is exit code 2, a failure is 1, each in one line', async (t) => {
-  const site = new TestSite(t)
-  await site.start().ready()
+test('wrong usage is exit code 2, a failure is 1, each in one line', async () => {
+  await running()
   const refused: [args: string[], code: number, stderr: RegExp][] = [
     [['tenant', 'create', 'demo'], 2, /^ipid: tenant demo already exists\n$/],
     [['tenant', 'create', 'Demo!'], 2, /^ipid: a tenant's name must be .*\n$/],
-    [['tenant', 'create', 'x', '--plan', 'huge'], 2, /^ipid: unknown plan "huge": .*\n$/],
+    [['tenant', 'create', 'x', '--plan', 'none'], 2, /^ipid: unknown plan "none": .*\n$/],
     [['tenant', 'set', 'demo'], 2, /^ipid: nothing to set.*\n$/],
     [['key', 'create', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],
     [['dead-letter', 'list', '--tenant', 'nobody'], 2, /^ipid: unknown tenant "nobody"\n$/],

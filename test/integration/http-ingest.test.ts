@@ -8,8 +8,7 @@ import { Registry } from 'prom-client'
 import { IngestResponse } from '../../schemas/api/event.ts'
 import type { Intake } from '../../src/pipeline/declaration/source.ts'
 import { BackpressureError, UnavailableError } from '../../src/run/errors.ts'
-import type { RateLimiter } from '../../src/tenants/tenancy.ts'
-import { API_KEY, MemoryIntake, startHttp } from '../support/http.ts'
+import { API_KEY, fullLimit, MemoryIntake, startHttp } from '../support/http.ts'
 
 const event = { ip: '8.8.8.8', event_id: 'e1' }
 
@@ -205,10 +204,7 @@ test('the key is checked before any costly step, whatever else is wrong', async 
 })
 
 test('over the rate limit is 429 before the size is checked, with Retry-After', async (t) => {
-  const limiter: RateLimiter = {
-    take: async () => ({ allowed: false, limit: 20, remaining: 0, resetSeconds: 4, retryAfterSeconds: 3 }),
-  }
-  const { url } = await startHttp(t, { limiter })
+  const { url } = await startHttp(t, { limiter: fullLimit })
   const answer = await post(url, 'x'.repeat(2_000_000))
   assert.equal(answer.headers.get('retry-after'), '3')
   assert.equal(answer.headers.get('ratelimit-remaining'), '0')

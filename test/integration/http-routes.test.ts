@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { STATUS_LINES } from '../../src/http/engine/response.ts'
 import { ERROR_MEANINGS } from '../../src/http/route/errors.ts'
-import { API_KEY, RawConnection, startHttp, testSources } from '../support/http.ts'
-
-const REFUSED = { allowed: false, limit: 20, remaining: 0, resetSeconds: 1, retryAfterSeconds: 1 }
+import { API_KEY, fullLimit, RawConnection, startHttp, testSources } from '../support/http.ts'
 
 test('other paths are 404 and other methods 405 with allow, before the key is checked', async (t) => {
   const { url } = await startHttp(t)
@@ -166,7 +164,7 @@ test('the OpenAPI document describes each path of each kind of source, with its 
 })
 
 test('every limit and every possible status is in the document', async (t) => {
-  const { url } = await startHttp(t, { limiter: { take: async () => REFUSED } })
+  const { url } = await startHttp(t, { limiter: fullLimit })
   // biome-ignore lint/suspicious/noExplicitAny: a document of unknown shape
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as any
   for (const [path, methods] of Object.entries<Record<string, { responses: object }>>(document.paths)) {

@@ -5,10 +5,9 @@ import { topology } from '../../src/process/topology.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { Reconnection } from '../../src/stores/redis/reconnection.ts'
-import { SharedDailyQuota } from '../../src/tenants/quota.ts'
-import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
+import { sharedLimits } from '../../src/tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
-import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
 import { quiet } from '../support/pipeline.ts'
 import { takePort } from '../support/ports.ts'
@@ -28,12 +27,11 @@ async function withoutRedis(t: TestContext, waitMs: number) {
   t.after(() => client.disconnect())
   await until(() => client.status === 'ready')
   const reconnection = new Reconnection(client, waitMs)
-  const limiter = new SharedRateLimiter(new RedisTokenCounters(client, reconnection))
-  const quota = new SharedDailyQuota(new RedisTokenCounters(client, reconnection), { now: Date.now })
+  const { requests, lookups } = sharedLimits(new RedisTokenCounters(client, reconnection), { now: Date.now })
   const store = new RedisTenantStore(client, reconnection)
   await redis.kill()
   await until(() => client.status !== 'ready')
-  const ask = () => [limiter.take(CALLER), quota.take(CALLER, 1), store.findHolder('hash')] as const
+  const ask = () => [requests.take(CALLER, 1), lookups.take(CALLER, 1), store.findHolder('hash')] as const
   return { redis, ask }
 }
 
@@ -45,7 +43,7 @@ test('a request waits while Redis restarts', async (t) => {
   await redis.restart()
   await asked
   const [rate, quota, tenant] = await Promise.all(asking)
-  assert.deepEqual([rate.allowed, quota.used, tenant], [true, 1, undefined])
+  assert.deepEqual([rate.allowed, quota.left, tenant], [true, 9, undefined])
 })
 
 test('a request is refused while Redis is down for longer', async (t) => {

@@ -131,3 +131,47 @@ test('the key of a page may have any age, and both keys end with their source', 
   await until(statuses, (found) => found.every((status) => status === 401))
   assert.equal(await post('/s/posthog/e/', { api_key: `${both.browser_key!.slice(0, -1)}0`, event: 'x' }), 401)
 })
+
+test("requests as the tools send them have the tool's time and key, and nothing of their query", async () => {
+  const [matomo, mixpanel, amplitude, posthog, segment] = await Promise.all(
+    ['matomo', 'mixpanel', 'amplitude', 'posthog', 'segment'].map((kind) => createSource(instance, kind)),
+  )
+  const nowMs = Date.now()
+  const iso = (ageHours: number) => new Date(nowMs - ageHours * 3_600_000).toISOString()
+  const base64 = (value: unknown) => encodeURIComponent(Buffer.from(JSON.stringify(value)).toString('base64'))
+  const get = async (path: string) => (await fetch(instance.ready.url + path)).status
+  const ip = '17.0.0.1'
+  const tracked = { event: 'mixpanel', properties: { token: 't', distinct_id: 'd', $insert_id: 'i', time: nowMs, ip } }
+  const delivered = { type: 'track', event: 'segment', messageId: 'm', context: { ip }, timestamp: iso(3) }
+  const person = { id: 'p', properties: { plan: 'pro' } }
+  const captured = (event: string, ageHours: number) => ({
+    ...{ event, uuid: `${event}-uuid`, distinct_id: 'd', properties: { $ip: ip }, timestamp: iso(ageHours) },
+  })
+  const answers = [
+    await get(`/s/matomo/${matomo!.key}/matomo.php?rec=1&e_a=matomo&cip=${ip}&cdo=10800`),
+    await get(`/s/mixpanel/${mixpanel!.key}/track?ip=0&verbose=0&data=${base64(tracked)}`),
+    await post(`/s/amplitude/${amplitude!.key}/2/httpapi`, {
+      events: ['A', 'B', 'A'].map((device_id) => ({ event_type: 'amplitude', insert_id: 'open-1', device_id, ip })),
+    }),
+    await post(`/s/posthog/${posthog!.key}/e/?ip=1&_=${nowMs + 48 * 3_600_000}`, captured('posthog', -45)),
+    await post(`/s/posthog/${posthog!.key}`, { event: captured('webhook', 3), person }),
+    await post(`/s/segment/${segment!.key}/`, { ...delivered, sentAt: iso(2.5), receivedAt: iso(2.4) }),
+  ]
+  assert.deepEqual(answers, Array(6).fill(200))
+  const sources = [matomo, mixpanel, amplitude, posthog, segment].map((source) => `'${source!.source_id}'`).join()
+  const found = `SELECT event_type, count(), uniqExact(event_id), round(avg(dateDiff('minute', timestamp, received_at)) / 60),
+      min(JSONExtractKeys(properties)), min(user_properties)
+    FROM events WHERE source_id IN (${sources}) GROUP BY event_type ORDER BY event_type FORMAT TSV`
+  const expected = [
+    String.raw`amplitude	2	2	0	['amplitude']	{"device_id":"A"}`,
+    String.raw`matomo	1	1	3	['e_a']	`,
+    String.raw`mixpanel	1	1	0	['$insert_id']	{"distinct_id":"d"}`,
+    String.raw`posthog	1	1	3	[]	{"distinct_id":"d"}`,
+    String.raw`segment	1	1	3	['segment']	`,
+    String.raw`webhook	1	1	3	[]	{"plan":"pro","distinct_id":"d"}`,
+  ]
+  await until(
+    () => instance.query(found),
+    (text) => text === expected.join('\n'),
+  )
+})

@@ -177,8 +177,52 @@ const SAFARI_IOS = 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) Apple
 const ANDROID = 'Mozilla/5.0 (Linux; Android 14; SM-S911B) AppleWebKit/537.36 (KHTML, like Gecko)'
 const MAC = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko)'
 
+/** Models of phones, tablets and TV boxes that are named like bots. */
+const BOT_LIKE_MODELS: readonly string[] = [
+  ...[
+    'M bot 60',
+    'M BOT TAB 101',
+    'M_bot_tab_1150',
+    'M BOT 551',
+    'B BOT 550',
+    'C Bot Tab 100',
+    'ID bot 53+',
+    'POWER BOT',
+  ],
+  ...['VR BOT 552 PLUS', 'IDBOT553 PLUS', 'LOGICOM M bot 54', 'XBot Junior', 'XBot_Senior', 'DINOBOT 4K PLUS'],
+  ...['CUBOT_X18_Plus', 'CUBOT KING KONG', 'CUBOT', 'Spider 8', 'Spider V7', 'GLX Spider1', 'AURII Virtuoso'],
+]
+const onDevice = (device: string) =>
+  `Mozilla/5.0 (Linux; Android 7.0; ${device}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/96.0 Mobile Safari/537.36`
+
+/** Bots without a name of ours, among them those that call themselves Android devices. */
+export const UNNAMED_BOTS: readonly string[] = [
+  ...[
+    'bot',
+    'Bot/1.0',
+    'Mozilla/5.0 (compatible; bot)',
+    'M bot 60',
+    'Spider 8',
+    'cubot',
+    'Mozilla/5.0 (compatible; M bot/2.0)',
+  ],
+  ...['bot', 'robot', 'M bot', 'M bot 60/1.0', 'my bot 60', 'Power Bot 2', 'Seo Spider 8', 'Spider', 'XBot'].map(
+    onDevice,
+  ),
+  `${onDevice('M bot 60 Build/NRD90M')} (compatible; ExampleBot/1.0; +https://example.com/bot)`,
+  `${onDevice('CUBOT_X18_Plus')} spider`,
+  onDevice('M bot 60; compatible; ExampleBot/2.1'),
+]
+
 /** Browsers of people, browsers inside of apps, and apps. */
 export const BROWSERS: readonly string[] = [
+  ...BOT_LIKE_MODELS.map(onDevice),
+  ...BOT_LIKE_MODELS.map((model) => onDevice(`${model} Build/NRD90M; wv`)),
+  ...BOT_LIKE_MODELS.map((model) => `${onDevice('K')} [FBAN/FB4A;FBMF/Logicom;FBDV/${model};FBSV/7.0]`),
+  'Mozilla/5.0 (Linux; Android 7.0; M bot 60 Build/NRD90M; wv) AppleWebKit/537.36',
+  'Mozilla/5.0 (Linux; U; Android 4.2.2; it-it; S222 Build/CUBOT) AppleWebKit/534.30 (KHTML, like Gecko) Version/4.0 Mobile Safari/534.30',
+  `${onDevice('OPPO R9s Plus')} SogouMSE,SogouMobileBrowser/5.28.12`,
+  `${onDevice('lephone T2V')} SogouSearch Android1.0 version3.0`,
   CHROME,
   `${CHROME} Edg/131.0.0.0`,
   `${CHROME} OPR/116.0.0.0`,
@@ -215,7 +259,6 @@ export const BROWSERS: readonly string[] = [
   `${ANDROID} Chrome/120.0 Mobile Safari/537.36 DuckDuckGo/5`,
   `${ANDROID} Chrome/120.0 Mobile Safari/537.36 Pinterest for Android/12`,
   `${ANDROID} Chrome/110.0 Mobile DaumApps/7`,
-  'Mozilla/5.0 (Linux; Android 10; CUBOT_X18_Plus) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/96.0 Mobile Safari/537.36',
   'Mozilla/5.0 (Linux; Android 10; RMX2020) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0 YaBrowser/24.1 Mobile Safari/537.36',
   'Mozilla/5.0 (SMART-TV; Linux; Tizen 6.0) AppleWebKit/538.1 (KHTML, like Gecko) Version/6.0 TV Safari/538.1',
   'Opera/9.80 (J2ME/MIDP; Opera Mini/7.1.32052/29.3709) Presto/2.8.119 Version/11.10',

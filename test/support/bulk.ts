@@ -6,9 +6,8 @@ import { RedisBulkQueue } from '../../src/lookup/bulk/queue.ts'
 import { BulkWorker } from '../../src/lookup/bulk-worker.ts'
 import type { LookupService } from '../../src/lookup/lookup.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
-import { SharedDailyQuota } from '../../src/tenants/quota.ts'
-import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
-import type { Authenticator } from '../../src/tenants/tenancy.ts'
+import { DAILY_LOOKUPS, SharedLimit } from '../../src/tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import { acme, startHttp } from './http.ts'
 import { ACME, lookupOf, TestLookups } from './lookups.ts'
 import { quiet, silent } from './pipeline.ts'
@@ -19,8 +18,8 @@ import { until } from './until.ts'
 export const CLAIM_IDLE_MS = 200
 
 /** The key is the tenant's name; the plan allows 100 lookups a day. */
-const named: Authenticator = {
-  authenticate: (tenant) => ({
+const named = {
+  authenticate: (tenant: string) => ({
     tenant: { ...acme.tenant, id: tenant },
     plan: { ...acme.plan, daily_lookups: 100 },
   }),
@@ -35,7 +34,7 @@ export async function startIngress(
   t.after(() => client.disconnect())
   await once(client, 'ready')
   const clock = options.clock ?? handClock()
-  const quota = new SharedDailyQuota(new RedisTokenCounters(client), clock)
+  const quota = new SharedLimit(DAILY_LOOKUPS, new RedisTokenCounters(client), clock)
   const bulkJobs = new RedisBulkJobs({ client, openMax: options.openMax ?? 10 })
   const { url } = await startHttp(t, { authenticator: named, quota, bulkJobs, lookups: new TestLookups() })
   const request = (path: string, init: RequestInit = {}, tenant = 'acme') =>
@@ -54,7 +53,8 @@ export async function startIngress(
       () => job(id, tenant),
       ({ status }) => status === 'completed',
     )
-  return { client, quota, request, post, submit, job, completed }
+  const used = async () => (await quota.read(named.authenticate('acme'))).used
+  return { client, used, request, post, submit, job, completed }
 }
 
 /** One worker's view of the jobs, with its own connections. */

@@ -12,6 +12,9 @@ const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'googl
 export const USER_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
 
+/** How long a step of a page may take on a busy machine. */
+const WAIT_MS = 90_000
+
 let shared: Promise<Browser | string> | undefined
 
 /** A real headless Chromium, shared by all tests of this process, or the reason why there is none. Its pages reduce motion by default. */
@@ -33,7 +36,11 @@ async function launchChromium(): Promise<Browser | string> {
   const browser = await chromium.launch({ executablePath, args })
   // Without a graphics card, pulsing skeletons take a fifth of a core, and make a page load in twice the CPU time.
   const newContext = browser.newContext.bind(browser)
-  browser.newContext = (options?: BrowserContextOptions) => newContext({ reducedMotion: 'reduce', ...options })
+  browser.newContext = async (options?: BrowserContextOptions) => {
+    const context = await newContext({ reducedMotion: 'reduce', ...options })
+    context.setDefaultTimeout(WAIT_MS)
+    return context
+  }
   atProcessEnd(() => browser.close())
   return browser
 }

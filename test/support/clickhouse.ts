@@ -14,9 +14,9 @@ import {
 import { connectClickHouse, DATABASE } from '../../src/stores/clickhouse/client.ts'
 import { migrate } from '../../src/stores/clickhouse/migrate.ts'
 import { atProcessEnd } from './end.mjs'
+import { copySchema } from './made-data.ts'
 import { takePort } from './ports.ts'
 import { isAlive } from './processes.ts'
-import { copySchema } from './schema-copy.ts'
 
 /** A separate embedded ClickHouse with the schema in it. */
 export interface TestClickHouse {

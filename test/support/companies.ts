@@ -23,6 +23,8 @@ import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { DAILY_LOOKUPS, REQUEST_RATE, SharedLimit } from '../../src/tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { startTestClickHouse } from './clickhouse.ts'
 import { startDashboard } from './dashboard.ts'
@@ -70,14 +72,19 @@ export async function startCompanies(favicons?: Favicons) {
   const companies = new ClickHouseCompanies(reader, clock, async () => sources)
   const overview = new ClickHouseOverview(reader)
   const usage = new RedisUsage(redis, clock)
+  const counters = new RedisTokenCounters(redis)
+  const limits = {
+    lookups: new SharedLimit(DAILY_LOOKUPS, counters, clock),
+    requests: new SharedLimit(REQUEST_RATE, counters, clock),
+  }
   const plans = new Map(Object.entries(DEFAULT_PLANS))
   const corrections = new CompanyCorrections(() => clickhouse.client, clock, correctionsLock(redis))
   const routes = [
     sessionRoute({ tenants, version: '1', apiUrl: null, favicons }),
     ...companyRoutes({ companies, lookups }),
     ...faviconRoutes({ companies, favicons }),
-    overviewRoute({ companies, overview, usage, plans, clock }),
-    homeRoute({ companies, home: new ClickHouseHome(reader), overview, usage, plans, clock }),
+    overviewRoute({ companies, overview, usage, limits, plans, clock }),
+    homeRoute({ companies, home: new ClickHouseHome(reader), overview, usage, limits, plans, clock }),
     ...pageRoutes({ pages: new ClickHousePages(reader) }),
     ...correctionRoutes({ corrections }),
     ...intentPageRoutes({ corrections, intentPages: new ClickHouseIntentPages(reader, clock) }),

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import type { UploadAnswer, UploadChoice, UploadList, UploadPreview } from '../../schemas/dashboard/uploads.ts'
-import { pipelineJudge } from '../../src/dashboard/role/uploads.ts'
+import { pipelineJudge } from '../../src/dashboard/role/role.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
 import { type UploadDependencies, uploadRoutes } from '../../src/dashboard/server/routes/uploads.ts'
 import { enrichmentOf, NOTHING_KNOWN } from '../../src/enrichment/answers/answer.ts'

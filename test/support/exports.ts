@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
@@ -84,7 +84,7 @@ export async function startExports(t: TestContext, given?: ObjectStore) {
       for await (const { key } of store.list('exports/')) found.push(key)
       return found
     },
-    read: async (key: string) => text((await store.get(key))!),
+    read: async (key: string) => (await buffer((await store.get(key))!)).toString(),
     written: (id: string, dueMs: number) =>
       until(
         () => admin.exports.state(id),

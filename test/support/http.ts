@@ -20,7 +20,8 @@ import { enrichmentColumns } from '../../src/pipeline/event/row.ts'
 import { type KeepOptions, keepEvents } from '../../src/pipeline/sources/live/keep.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
-import type { Authenticator, Caller, RateLimiter } from '../../src/tenants/tenancy.ts'
+import type { Limiter } from '../../src/tenants/limits/limits.ts'
+import type { Authenticator, Caller } from '../../src/tenants/tenancy.ts'
 import { testedEngine } from './engines.ts'
 import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
 import { silent } from './pipeline.ts'
@@ -35,9 +36,14 @@ export const acme: Caller = {
 
 export const oneKey: Authenticator = { authenticate: (rawKey) => (rawKey === API_KEY ? acme : undefined) }
 
+const decision = { name: 'rate limit', limit: 20, resetAt: '' }
 /** Allows everything. */
-export const noLimit: RateLimiter = {
-  take: async () => ({ allowed: true, limit: 20, remaining: 19, resetSeconds: 1, retryAfterSeconds: 0 }),
+export const noLimit: Limiter = {
+  take: async () => ({ ...decision, allowed: true, left: 19, used: 1, resetSeconds: 1, retryAfterSeconds: 0 }),
+}
+/** Refuses everything. */
+export const fullLimit: Limiter = {
+  take: async () => ({ ...decision, allowed: false, left: 0, used: 20, resetSeconds: 4, retryAfterSeconds: 3 }),
 }
 
 const known = { companyId: '', classification: undefined, quality: 0, data: {} }
@@ -99,7 +105,7 @@ export interface TestHttpOptions extends Partial<RouteParts>, Partial<KeepOption
   /** The limits of those routes. */
   readonly settings?: Readonly<Record<string, unknown>>
   readonly authenticator?: Authenticator
-  readonly limiter?: RateLimiter
+  readonly limiter?: Limiter
   readonly limits?: Partial<HttpLimits>
   readonly log?: Logger
   readonly moreRoutes?: readonly Route[]

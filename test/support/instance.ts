@@ -5,9 +5,9 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetchClickHouse, tablesUrlOf } from './fetch-clickhouse.ts'
+import { copySchema } from './made-data.ts'
 import { takePort } from './ports.ts'
 import { commandLine, processesNaming } from './processes.ts'
-import { copySchema } from './schema-copy.ts'
 import { until } from './until.ts'
 
 /** The content of the ready file. */

@@ -2,7 +2,7 @@ import type { BulkJobs } from '../../src/lookup/bulk.ts'
 import type { Lookup, LookupOptions, LookupService } from '../../src/lookup/lookup.ts'
 import type { Address } from '../../src/pipeline/event/address.ts'
 import type { EnrichmentData } from '../../src/pipeline/event/enrichment.ts'
-import type { DailyQuota } from '../../src/tenants/quota.ts'
+import type { Limiter } from '../../src/tenants/limits/limits.ts'
 
 /** A lookup with every field of an answer. */
 export function lookupOf(address: string, data: EnrichmentData, quality = 60, partial: readonly string[] = []): Lookup {
@@ -53,13 +53,20 @@ export class TestLookups implements LookupService {
 }
 
 /** Counts, and never refuses. */
-export function freeQuota(): DailyQuota & { used: number } {
+export function freeQuota(): Limiter & { used: number } {
   return {
     used: 0,
     async take(_caller, lookups) {
       this.used += lookups
-      const reset = { resetAt: '2026-11-22T00:00:00+00:00', resetSeconds: 60 }
-      return { allowed: true, limit: 1_000_000, used: this.used, ...reset }
+      const reset = { resetAt: '2026-11-22T00:00:00+00:00', resetSeconds: 60, retryAfterSeconds: 0 }
+      return {
+        name: 'daily quota',
+        allowed: true,
+        limit: 1_000_000,
+        left: 1_000_000 - this.used,
+        used: this.used,
+        ...reset,
+      }
     },
   }
 }

@@ -20,7 +20,6 @@ export async function openAsMember(
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options)
   t.after(() => context.close())
-  context.setDefaultTimeout(90_000)
   const watched = await openWatched(context, shared.origin)
   const { page } = watched
   await page.goto(await ran(shared, 'dashboard', 'link', tenant, '--name', name))

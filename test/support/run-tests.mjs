@@ -21,18 +21,19 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const QUICK = ['unit', 'integration', 'example', 'tour']
 
 /**
- * Files of a room that run in one process, one after the other: a process takes longer to start than most tests take, and its files
- * share a ClickHouse and a Chromium. The rooms that take longest come first, so that the run does not end with one long process.
+ * The processes of a room share its files, each one file after the other: a process takes longer to start than most tests take,
+ * and its files share a ClickHouse and a Chromium. A process has at least so many files. The rooms with long tests come first, so
+ * that the run does not end with one long process.
  */
-const TOGETHER = new Map([
+const ROOMS = new Map([
   ['chaos', 1],
   ['tour', 1],
-  ['browser', 6],
+  ['browser', 4],
   ['extended', 10],
   ['integration', 10],
   ['conformance', 4],
   ['example', 2],
-  ['unit', 80],
+  ['unit', 50],
 ])
 /** Hooks around each test would also run around tests of other files, and a process has one engine. */
 const ALONE = /^(?:before|after)Each\(|againWithNodeHttp\(/m
@@ -79,7 +80,7 @@ export async function runTests(args, { all = false } = {}) {
         ...(options.some((option) => option.startsWith('--test-name-pattern'))
           ? ['--test-name-pattern=^loads test/']
           : []),
-        ...together(files, dir),
+        ...together(files, dir, concurrency),
       ],
       { PATH: path, TMPDIR: dir },
     )
@@ -136,23 +137,26 @@ function signal(pid, name) {
  * Modules for Node's test runner, each of which runs one or several files. The runner sorts by name.
  * @param {readonly string[]} files
  * @param {string} dir where to write the modules
+ * @param {number} processesMax of a room
  * @returns {string[]}
  */
-function together(files, dir) {
+function together(files, dir, processesMax) {
   if (files.length === 1) return [relative(ROOT, files[0])]
   const left = new Set(files)
   const parts = []
-  for (const [room, most] of TOGETHER) {
+  for (const [room, filesMin] of ROOMS) {
     const those = files.filter((file) => file.startsWith(join(ROOT, 'test', room) + sep))
     const alone = those.filter((file) => ALONE.test(readFileSync(file, 'utf8')))
     const rest = those.filter((file) => !alone.includes(file))
-    const count = Math.ceil(rest.length / most)
-    // Neighbours are of one kind, and some kinds are slow: each part gets every n-th file.
-    const inParts = Array.from({ length: count }, (_, part) => rest.filter((_, i) => i % count === part))
-    for (const some of [...alone.map((file) => [file]), ...inParts]) {
+    const count = Math.min(processesMax, Math.ceil(rest.length / filesMin))
+    for (const some of [...alone.map((file) => [file]), ...Array(count).fill(rest)]) {
       const path = join(dir, `${String(parts.length).padStart(2, '0')}-${room}.together.mjs`)
       const list = some.map((file) => ({ name: relative(ROOT, file), url: pathToFileURL(file).href }))
-      writeFileSync(path, `import { runInTurn } from ${JSON.stringify(IN_TURN)}\nrunInTurn(${JSON.stringify(list)})\n`)
+      // The processes of a room share its folder.
+      const taken = join(dir, `taken-${some === rest ? room : parts.length}`)
+      mkdirSync(taken, { recursive: true })
+      const args = [list, taken].map((value) => JSON.stringify(value))
+      writeFileSync(path, `import { runInTurn } from ${JSON.stringify(IN_TURN)}\nrunInTurn(${args})\n`)
       for (const file of some) left.delete(file)
       parts.push(path)
     }

@@ -78,12 +78,11 @@ import { Membership } from '../../src/stores/redis/membership.ts'
 import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
 import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { CachedAuthenticator, KeyUses } from '../../src/tenants/authenticator.ts'
+import { DAILY_LOOKUPS, SharedLimit } from '../../src/tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import { type OriginStore, TenantOrigins } from '../../src/tenants/origins.ts'
-import { SharedDailyQuota } from '../../src/tenants/quota.ts'
-import { QuotaWatch } from '../../src/tenants/quota-watch.ts'
-import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
+import { QuotaWatch } from '../../src/tenants/quotas.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
-import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { startTestClickHouse } from './clickhouse.ts'
 import { noData, noLimit, oneKey } from './http.ts'
 import { TestLookups } from './lookups.ts'
@@ -241,13 +240,14 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   QuotaWatch: {
     make: onRedis((client) => {
       const store = {
-        tenants: () => new RedisTenantStore(client).listTenants(),
-        lookups: async () => [],
+        tenants: async () => {
+          await client.ping()
+          return []
+        },
         accounts: async () => new Map<string, number>(),
         passedAt: async () => null,
       }
-      const limitsOf = () => ({ daily_lookups: 1, monthly_accounts: 1 })
-      return new QuotaWatch({ store, limitsOf, clock: systemClock, metrics: new Registry(), log: silent })
+      return new QuotaWatch({ store, clock: systemClock, metrics: new Registry(), log: silent })
     }),
   },
   StallWatch: {
@@ -416,13 +416,9 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       return { service, close: () => client.disconnect() }
     },
   },
-  SharedRateLimiter: {
+  SharedLimit: {
     idle: true,
-    make: onRedis((client) => new SharedRateLimiter(new RedisTokenCounters(client))),
-  },
-  SharedDailyQuota: {
-    idle: true,
-    make: onRedis((client) => new SharedDailyQuota(new RedisTokenCounters(client), systemClock)),
+    make: onRedis((client) => new SharedLimit(DAILY_LOOKUPS, new RedisTokenCounters(client), systemClock)),
   },
   KeyUses: {
     make: (calls) => {

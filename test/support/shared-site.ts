@@ -1,4 +1,5 @@
 import { atProcessEnd } from './end.mjs'
+import { type MailServer, startMailServer } from './mail.ts'
 import { type ReadyFile, TestSite } from './site.ts'
 
 export interface SharedSite {
@@ -6,6 +7,8 @@ export interface SharedSite {
   readonly ready: ReadyFile & { readonly api_key: string; readonly tenant_id: string }
   /** Origin of the dashboard. */
   readonly origin: string
+  /** Gets its mails. */
+  readonly smtp: MailServer
   /** A link that signs in an operator. */
   signInLink(): Promise<string>
 }
@@ -20,8 +23,10 @@ export function sharedSite(): Promise<SharedSite> {
 
 async function start(): Promise<SharedSite> {
   // Alerts of tests report to this machine.
-  const site = new TestSite({ after: atProcessEnd }, { WEBHOOK_PRIVATE: 'on' })
+  const smtp = await startMailServer({ after: atProcessEnd })
+  const mails = { SMTP_URL: smtp.url, SMTP_FROM: 'ipid <ipid@site.example>' }
+  const site = new TestSite({ after: atProcessEnd }, { WEBHOOK_PRIVATE: 'on', ...mails })
   const ready = (await site.start().ready()) as SharedSite['ready'] & { readonly dashboard_url: string }
   const signInLink = async () => (await site.ipid('dashboard')).stdout.trim()
-  return { site, ready, origin: new URL(ready.dashboard_url).origin, signInLink }
+  return { site, ready, origin: new URL(ready.dashboard_url).origin, smtp, signInLink }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type CommandResult, runCommand } from './command.ts'
 import { tablesUrlOf } from './fetch-clickhouse.ts'
+import { copyMadeData } from './made-data.ts'
 import { takePort } from './ports.ts'
 import { isAlive, processesNaming } from './processes.ts'
 import { until } from './until.ts'
@@ -80,6 +81,8 @@ export class TestSite {
    */
   start(args: readonly string[] = [], { npm = false, through = [] as readonly string[] } = {}): Started {
     rmSync(this.#readyFile, { force: true })
+    // With npm it is the first start of a user.
+    if (!npm && !existsSync(this.dir) && this.env.CLICKHOUSE_URL === undefined) copyMadeData(this.dir)
     const flags = [...args, '--ready-file', this.#readyFile]
     const command = npm
       ? ['npm', 'start', '--', ...flags]

@@ -5,19 +5,16 @@ import { type Clock, systemClock } from '../../src/run/clock.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { CachedAuthenticator } from '../../src/tenants/authenticator.ts'
-import { SharedRateLimiter } from '../../src/tenants/rate-limiter.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
-import { RedisTokenCounters } from '../../src/tenants/redis/token-counters.ts'
 import { quiet, silent } from './pipeline.ts'
 
-/** The tenants, keys and limits of one process, on its own connections. */
+/** The tenants and keys of one process, on its own connections. */
 export interface TestTenants {
   readonly client: RedisClient
   readonly changes: RedisClient
   readonly store: RedisTenantStore
   readonly admin: TenantAdmin
   readonly authenticator: CachedAuthenticator
-  readonly limiter: SharedRateLimiter
 }
 
 /** Starts one; everything is closed after the test. Resolves when it is subscribed to changes. */
@@ -48,14 +45,7 @@ export async function startTenants(
     client.disconnect()
   })
   const admin = new TenantAdmin({ store, plans, clock })
-  return {
-    client,
-    changes,
-    store,
-    admin,
-    authenticator,
-    limiter: new SharedRateLimiter(new RedisTokenCounters(client)),
-  }
+  return { client, changes, store, admin, authenticator }
 }
 
 /** A clock that is set by hand. */

@@ -8,7 +8,8 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { integerOption } from '../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs, printTable } from '../../terminal/print.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+import { configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+import { addSubcommand } from '../../terminal/subcommand.ts'
 import type { AlertAdmin } from '../admin.ts'
 import { waitsFor } from '../facts.ts'
 import type { Alert } from '../redis/alert-store.ts'
@@ -33,8 +34,23 @@ const TRY_DAYS_MAX = 365
 /** `ipid alert create|list|test|confirm|pause|resume|remove|try` */
 export function alertCommand(context: CliContext): Command {
   const alert = new Command('alert')
+  addCreate(alert, context)
+  addList(alert, context)
+  addTest(alert, context)
+  addConfirm(alert, context)
+  addPauseAndResume(alert, context)
+  addRemove(alert, context)
+  addTry(alert, context)
+  return alert
+}
 
-  subcommand('create <tenant> <name>', 'create an alert; the secret of a webhook is shown this once')
+function addCreate(alert: Command, context: CliContext): void {
+  addSubcommand(
+    alert,
+    'create <tenant> <name>',
+    'create an alert; the secret of a webhook is shown this once',
+    SETTINGS,
+  )
     .addOption(new Option('--on <type>', 'when it fires').choices(ALERT_TYPES).makeOptionMandatory())
     .option('--segment <name>', 'only companies of this segment')
     .addOption(
@@ -53,7 +69,7 @@ export function alertCommand(context: CliContext): Command {
       const { on, segment, digest, json } = options
       const afterDays = command.getOptionValueSource('after') === 'cli' ? options.after : undefined
       const target = options[to as AlertKind]!
-      const created = await manage(tenant, command, (admin) =>
+      const created = await manage(context, tenant, command, (admin) =>
         admin.create(tenant, { name, on: on!, segment, afterDays, to, target, digest }),
       )
       const { id, unconfirmed } = created.alert
@@ -65,10 +81,12 @@ export function alertCommand(context: CliContext): Command {
           ...(unconfirmed === undefined ? [] : ([['state', waitsFor(unconfirmed)]] as const)),
         ])
     })
+}
 
-  subcommand('list <tenant>', 'list the alerts of a tenant').action(
+function addList(alert: Command, context: CliContext): void {
+  addSubcommand(alert, 'list <tenant>', 'list the alerts of a tenant', SETTINGS).action(
     async (tenant: string, { json }: AlertOptions, command: Command) => {
-      const [found, names] = await manage(tenant, command, async (admin, client) => {
+      const [found, names] = await manage(context, tenant, command, async (admin, client) => {
         const { Segments } = await import('../../companies/segments/segments.ts')
         const segments = await new Segments(client, systemClock).list(tenant)
         return [await admin.list(tenant), new Map(segments.map(({ id, name }) => [id, name]))] as const
@@ -84,10 +102,12 @@ export function alertCommand(context: CliContext): Command {
       }
     },
   )
+}
 
-  subcommand('test <tenant> <name>', 'send an example now, and show the answer').action(
+function addTest(alert: Command, context: CliContext): void {
+  addSubcommand(alert, 'test <tenant> <name>', 'send an example now, and show the answer', SETTINGS).action(
     async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
-      const attempt = await manage(tenant, command, async (admin) => {
+      const attempt = await manage(context, tenant, command, async (admin) => {
         const id = await admin.test(await admin.named(tenant, name))
         const deadlineMs = performance.now() + TEST_MS
         const look = async () => (await admin.delivery(tenant, id))?.attempts.at(-1)
@@ -106,45 +126,58 @@ export function alertCommand(context: CliContext): Command {
       if (error !== null) throw new UnavailableError(`the test was not delivered: ${error}`)
     },
   )
+}
 
-  subcommand('confirm <tenant> <address>', 'confirm an e-mail address without its link; its alerts start').action(
-    async (tenant: string, given: string, { json }: AlertOptions, command: Command) => {
-      const address = await manage(tenant, command, (admin) => admin.confirm(tenant, given))
-      if (json) printJson(context.stdout, { tenant_id: tenant, address, confirmed: true })
-      else printPairs(context.stdout, [['confirmed', address]])
-    },
-  )
+function addConfirm(alert: Command, context: CliContext): void {
+  addSubcommand(
+    alert,
+    'confirm <tenant> <address>',
+    'confirm an e-mail address without its link; its alerts start',
+    SETTINGS,
+  ).action(async (tenant: string, given: string, { json }: AlertOptions, command: Command) => {
+    const address = await manage(context, tenant, command, (admin) => admin.confirm(tenant, given))
+    if (json) printJson(context.stdout, { tenant_id: tenant, address, confirmed: true })
+    else printPairs(context.stdout, [['confirmed', address]])
+  })
+}
 
+function addPauseAndResume(alert: Command, context: CliContext): void {
   for (const [verb, about] of [
     ['pause', 'stop an alert until it is resumed; events meanwhile are not reported'],
     ['resume', 'report new events again, and send the waiting messages'],
   ] as const) {
-    subcommand(`${verb} <tenant> <name>`, about).action(
+    addSubcommand(alert, `${verb} <tenant> <name>`, about, SETTINGS).action(
       async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
-        const changed = await manage(tenant, command, async (admin) => admin[verb](await admin.named(tenant, name)))
-        printAlert(changed, json)
+        const changed = await manage(context, tenant, command, async (admin) =>
+          admin[verb](await admin.named(tenant, name)),
+        )
+        printAlert(context, changed, json)
       },
     )
   }
+}
 
-  subcommand('remove <tenant> <name>', 'remove an alert; its waiting messages are not sent').action(
+function addRemove(alert: Command, context: CliContext): void {
+  addSubcommand(alert, 'remove <tenant> <name>', 'remove an alert; its waiting messages are not sent', SETTINGS).action(
     async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
-      const removed = await manage(tenant, command, async (admin) => {
+      const removed = await manage(context, tenant, command, async (admin) => {
         const found = await admin.named(tenant, name)
         await admin.remove(found)
         return found
       })
-      printAlert(removed, json)
+      printAlert(context, removed, json)
     },
   )
+}
 
-  addSettings(subcommand('try <tenant> <name>', 'show when an alert would have fired'), [])
+function addTry(alert: Command, context: CliContext): void {
+  addSubcommand(alert, 'try <tenant> <name>', 'show when an alert would have fired', SETTINGS)
     .addOption(
       integerOption('days', 'n', 'the last UTC days, today included', { least: 1, most: TRY_DAYS_MAX, otherwise: 90 }),
     )
     .action(async (tenant: string, name: string, { days = 90, json }: AlertOptions, command: Command) => {
       const config = configOf(context, command)
-      const [found, where, sources] = await manage(tenant, command, async (admin, client) => {
+      const [found, where, sources] = await manage(context, tenant, command, async (admin, client) => {
         const [{ Segments }, { namedSources }, { RedisTenantStore }] = await Promise.all([
           import('../../companies/segments/segments.ts'),
           import('../../companies/companies.ts'),
@@ -165,45 +198,6 @@ export function alertCommand(context: CliContext): Command {
       const rows = tried.map(({ day, company_id: company }) => [day, company])
       if (rows.length > 0) printTable(context.stdout, ['DAY', 'COMPANY'], rows)
     })
-
-  function printAlert(found: Alert, json = false): void {
-    const { segment: _, ...shown } = alertJson(found, undefined)
-    if (json) printJson(context.stdout, shown)
-    else
-      printPairs(context.stdout, [
-        ['alert', found.id],
-        ['name', found.name],
-        ['on', found.on],
-        ['to', `${found.to} ${found.target}`],
-        ['state', stateOf(found)],
-      ])
-  }
-
-  async function manage<T>(
-    tenant: string,
-    command: Command,
-    use: (admin: AlertAdmin, client: RedisClient) => Promise<T>,
-  ): Promise<T> {
-    const [{ withTenants }, { asInstance, dashboardUrlOf }, { alertAdmin }] = await Promise.all([
-      import('../../terminal/stores.ts'),
-      import('../../terminal/instance.ts'),
-      import('../admin.ts'),
-    ])
-    const config = await asInstance(configOf(context, command))
-    // Without a dashboard, links have its default address.
-    const dashboardUrl = await dashboardUrlOf(config).catch(() => undefined)
-    return await withTenants(config, async (tenants, client) => {
-      const { deleting } = await tenants.getTenant(tenant)
-      if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)
-      return await use(alertAdmin(client, { ...config, dashboardUrl }, systemClock), client)
-    })
-  }
-
-  function subcommand(usage: string, about: string): Command {
-    return addSettings(alert.command(usage).description(about).option('--json', 'print JSON'), SETTINGS)
-  }
-
-  return alert
 }
 
 async function tryOn(
@@ -228,6 +222,40 @@ async function tryOn(
   } finally {
     await client.close()
   }
+}
+
+function printAlert(context: CliContext, found: Alert, json = false): void {
+  const { segment: _, ...shown } = alertJson(found, undefined)
+  if (json) printJson(context.stdout, shown)
+  else
+    printPairs(context.stdout, [
+      ['alert', found.id],
+      ['name', found.name],
+      ['on', found.on],
+      ['to', `${found.to} ${found.target}`],
+      ['state', stateOf(found)],
+    ])
+}
+
+async function manage<T>(
+  context: CliContext,
+  tenant: string,
+  command: Command,
+  use: (admin: AlertAdmin, client: RedisClient) => Promise<T>,
+): Promise<T> {
+  const [{ withTenants }, { asInstance, dashboardUrlOf }, { alertAdmin }] = await Promise.all([
+    import('../../terminal/stores.ts'),
+    import('../../terminal/instance.ts'),
+    import('../admin.ts'),
+  ])
+  const config = await asInstance(configOf(context, command))
+  // Without a dashboard, links have its default address.
+  const dashboardUrl = await dashboardUrlOf(config).catch(() => undefined)
+  return await withTenants(config, async (tenants, client) => {
+    const { deleting } = await tenants.getTenant(tenant)
+    if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)
+    return await use(alertAdmin(client, { ...config, dashboardUrl }, systemClock), client)
+  })
 }
 
 /** An alert of a restore waits for two people: for its receiver, and for a member who resumes it. */

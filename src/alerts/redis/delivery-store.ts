@@ -178,7 +178,7 @@ export class RedisDeliveries {
       readonly dueAtMs: number | undefined
       readonly nowMs: number
       readonly paused?: AlertRecord['paused']
-      /** Until then the receiver takes no message. */
+      /** Until then the alert sends no message, unless an earlier attempt has set a later time. */
       readonly heldUntilMs?: number
     },
   ): Promise<boolean> {
@@ -205,7 +205,7 @@ export class RedisDeliveries {
     return (await settleScript.run(this.#client, names, args)) === 1
   }
 
-  /** Until when the receiver of an alert takes no message, milliseconds; 0: it has not said so. */
+  /** Until when an alert sends no message, milliseconds; 0: no wait. */
   async heldUntil(alertId: string): Promise<number> {
     return Number((await this.#client.hget(keys.alertProgress(alertId), 'held')) ?? 0)
   }

@@ -6,7 +6,7 @@
 -- ARGV[5] now, ms, ARGV[6] member of the set of queues, ARGV[7] tenant id, ARGV[8] alert id
 -- ARGV[9] JSON of why to pause the alert; '' to leave it active
 -- ARGV[10] most finished messages, ARGV[11] messages that finished before this time are removed, ms, ARGV[12] JSON of the attempt
--- ARGV[13] until when the receiver takes no message, ms; '' when it has not said so
+-- ARGV[13] until when the alert sends no message, ms; '' for no wait
 -- ARGV[14] 1 when a message of the evaluation was delivered, which counts in its hour; else 0
 -- Returns 1, or 0 without writing the outcome when the message has another revision or is gone.
 local json = call('HGET', KEYS[1], ARGV[1])
@@ -22,7 +22,8 @@ call('HSET', KEYS[1], ARGV[1], ARGV[3])
 local isKnown = call('HEXISTS', KEYS[6], ARGV[8]) == 1
 if isKnown then
   call('HSET', KEYS[8], 'attempt', ARGV[12])
-  if ARGV[13] ~= '' then
+  -- Attempts overlap: the longest wait holds.
+  if ARGV[13] ~= '' and tonumber(ARGV[13]) > tonumber(call('HGET', KEYS[8], 'held') or 0) then
     call('HSET', KEYS[8], 'held', ARGV[13])
   end
   if ARGV[14] == '1' then

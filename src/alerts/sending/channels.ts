@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { causeText } from '../../run/cause-text.ts'
 import type { Clock } from '../../run/clock.ts'
 import { cutText } from '../../run/cut-text.ts'
+import { retryAfterMs } from '../../run/retry-after.ts'
 import { timeLimit } from '../../run/time-limit.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
 import { type Attempt, CONFIRM_TYPE, type Delivery, GONE, RETRY_AFTER_MAX_MS, shortened } from '../delivery.ts'
@@ -78,11 +79,11 @@ export class Channels {
     const timeoutMs = Math.max(1, Math.round(deadlineMs - performance.now()))
     const answer = await post(url, { headers, body, addresses, signal, timeoutMs })
     const error = problemOf(answer)
-    const retryAfterMs = retryAfterOf(answer, clock.now())
+    const waitMs = error === undefined ? undefined : retryAfterMs(answer.retryAfter, clock.now(), RETRY_AFTER_MAX_MS)
     return {
       ...{ status: answer.status, answer: answer.text },
       ...(error !== undefined && { error }),
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
+      ...(waitMs !== undefined && { retryAfterMs: waitMs }),
     }
   }
 
@@ -108,14 +109,6 @@ export class Channels {
       throw new Error(`the destination ${(error as Error).message}`)
     }
   }
-}
-
-/** How long a receiver that is busy wants us to wait: seconds or a date in `retry-after`; undefined: it does not say. */
-function retryAfterOf({ status, retryAfter }: PostAnswer, nowMs: number): number | undefined {
-  if (retryAfter === undefined || (status !== 429 && status !== 503)) return undefined
-  const text = retryAfter.trim()
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs
-  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), RETRY_AFTER_MAX_MS) : undefined
 }
 
 function problemOf({ status, location }: PostAnswer): string | undefined {

@@ -40,7 +40,7 @@ export function dashboardCommand(context: CliContext): Command {
     .option('--json', 'print JSON')
   addSettings(out, INSTANCE_SETTINGS).action(async (tenant: string | undefined) => {
     const { json } = out.optsWithGlobals<{ json?: boolean }>()
-    const { signOut } = await import('./sign-out.ts')
+    const { signOut } = await import('./sign-in.ts')
     const { sessions, links } = await signOut(configOf(context, out), tenant)
     if (json) printJson(context.stdout, { sessions, links })
     else printLine(context.stdout, `ended: ${numbered(sessions, 'session')}, ${numbered(links, 'link')} not opened yet`)

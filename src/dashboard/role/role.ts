@@ -1,27 +1,46 @@
+import { join } from 'node:path'
+import { alertAdmin } from '../../alerts/admin.ts'
+import { AlertTrials } from '../../alerts/evaluation/trial.ts'
 import { RedisAddresses } from '../../alerts/redis/address-store.ts'
+import { RedisAlerts } from '../../alerts/redis/alert-store.ts'
+import { RedisDeliveries } from '../../alerts/redis/delivery-store.ts'
+import { Destinations } from '../../alerts/sending/destinations.ts'
 import { correctionsLock } from '../../companies/corrections/lock.ts'
+import { Segments } from '../../companies/segments/segments.ts'
 import { version } from '../../config/version.ts'
+import { tenantEnricher } from '../../enrichment/judge.ts'
+import { ExportAdmin } from '../../exports/admin.ts'
 import type { HttpServer } from '../../http/engine/server.ts'
+import type { Enricher, Hostnames } from '../../pipeline/event/enrichment.ts'
+import { UploadedFiles } from '../../pipeline/sources/batch/redis/uploaded-files.ts'
+import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
+import { DAILY_LOOKUPS, REQUEST_RATE, SharedLimit } from '../../tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../tenants/limits/redis/token-counters.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
+import { Favicons } from '../favicons/favicons.ts'
+import { IconCache } from '../favicons/icon-cache.ts'
 import { RedisPersonStore } from '../redis/people.ts'
 import { RedisSessionStore } from '../redis/sessions.ts'
 import { RedisUsage } from '../redis/usage.ts'
 import { Access } from '../server/access.ts'
 import { EventStreams } from '../server/event-streams.ts'
 import { People } from '../server/people.ts'
+import type { AlertDependencies } from '../server/routes/alerts.ts'
+import type { ExportDependencies } from '../server/routes/exports.ts'
+import type { SegmentDependencies } from '../server/routes/segments.ts'
+import type { UploadDependencies } from '../server/routes/uploads.ts'
 import { dashboardRoutes } from '../server/routes.ts'
 import { createDashboard } from '../server/server.ts'
 import { Sessions } from '../server/sessions.ts'
-import { alertDependencies } from './alerts.ts'
-import { faviconsOf } from './favicons.ts'
+import type { Judge } from '../server/upload-preview.ts'
 import { liveDependencies } from './live.ts'
 import { apiUrlOf, settingsOf } from './settings.ts'
-import { dashboardTables } from './tables.ts'
-import { uploadsOf } from './uploads.ts'
+import { type DashboardTables, dashboardTables } from './tables.ts'
 
 /** The dashboard. Its listener is the last service. */
 export interface DashboardRole {
@@ -42,6 +61,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   } = config
   const redis = context.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
+  const counters = new RedisTokenCounters(redis)
   const sessions = new Sessions(new RedisSessionStore(redis, clock), clock)
   const people = new People(new RedisPersonStore(redis), sessions, clock)
   const { services, uploads } = uploadsOf(context)
@@ -72,6 +92,10 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     pages,
     activity,
     usage: new RedisUsage(redis, clock),
+    limits: {
+      lookups: new SharedLimit(DAILY_LOOKUPS, counters, clock),
+      requests: new SharedLimit(REQUEST_RATE, counters, clock),
+    },
     settings,
     uploads,
     ...live,
@@ -108,4 +132,64 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     },
   }
   return { services: [...services, listener], url: () => http?.url }
+}
+
+/** Undefined: DASHBOARD_FAVICONS is off. */
+function faviconsOf({ config, telemetry: { clock, log } }: ProcessContext): Favicons | undefined {
+  if (config.dashboardFavicons === 'off') return undefined
+  return new Favicons({
+    cache: new IconCache({ dir: join(config.dataDir, 'favicons'), clock, log }),
+    // WEBHOOK_PRIVATE is about the servers that a tenant names; here the data about companies name them.
+    destinations: new Destinations({ allowsPrivate: false }),
+    userAgent: `ipid/${version()}`,
+    log,
+  })
+}
+
+/** Alerts, their messages, segments, and exports. */
+function alertDependencies(
+  { config, telemetry: { clock }, archiveLocation }: ProcessContext,
+  redis: RedisClient,
+  { alertVisits }: Pick<DashboardTables, 'alertVisits'>,
+): AlertDependencies & SegmentDependencies & Omit<ExportDependencies, 'clock'> {
+  const scheduledExports = new ExportAdmin(redis, clock)
+  return {
+    alerts: alertAdmin(redis, config, clock),
+    alertActivity: new RedisAlerts(redis),
+    deliveries: new RedisDeliveries(redis),
+    segments: new Segments(redis, clock),
+    exports: scheduledExports.exports,
+    ...{ scheduledExports, archiveLocation },
+    alertTrials: new AlertTrials(alertVisits, clock),
+    canEmail: config.smtpUrl !== undefined,
+  }
+}
+
+/** Uploads of the dashboard, and their services. */
+function uploadsOf(context: ProcessContext): {
+  readonly services: readonly Service[]
+  readonly uploads: UploadDependencies
+} {
+  const gate = intakeGate(context)
+  const client = uploadConnection(context)
+  const jobs = batchJobs(context, client, gate)
+  const uploadedFiles = new UploadedFiles(client)
+  const { engine: enricher, hostnames } = context.enrichment
+  const judge = pipelineJudge({ enricher, hostnames })
+  return { services: [gate], uploads: { jobs, uploadedFiles, openJobsMax: context.config.batchQueueLimit, judge } }
+}
+
+/** Enriches as the pipeline does. */
+export function pipelineJudge({
+  enricher,
+  hostnames,
+}: {
+  readonly enricher: Enricher
+  readonly hostnames: Hostnames | undefined
+}): Judge {
+  return async (addresses, tenant) => {
+    await hostnames?.prefetch(addresses)
+    const judging = tenantEnricher(enricher, tenant)
+    return addresses.map((address) => judging.enrich(address))
+  }
 }

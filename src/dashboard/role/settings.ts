@@ -10,9 +10,9 @@ import type { ProcessContext } from '../../process/context.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { TenantAdmin } from '../../tenants/admin.ts'
-import { SharedDailyQuota } from '../../tenants/quota.ts'
+import { DAILY_LOOKUPS, SharedLimit, sharedLimits } from '../../tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../tenants/limits/redis/token-counters.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
-import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
 import type { People } from '../server/people.ts'
 import type { SettingsDependencies } from '../server/routes.ts'
 import type { Sessions } from '../server/sessions.ts'
@@ -53,7 +53,7 @@ export function settingsOf(
   const { config, telemetry, enrichment, pipeline } = context
   const { clock } = telemetry
   const { plans, dashboardUrl: publicUrl } = config
-  const quota = new SharedDailyQuota(new RedisTokenCounters(redis), clock)
+  const counters = new RedisTokenCounters(redis)
   return {
     admin: new TenantAdmin({ store: new RedisTenantStore(redis), plans, clock }),
     plans,
@@ -62,8 +62,8 @@ export function settingsOf(
     people,
     alerts: new RedisAlerts(redis),
     publicUrl,
-    quota,
-    lookupCounts: quota,
+    quota: sharedLimits(counters, clock).lookups,
+    lookupCounts: new SharedLimit(DAILY_LOOKUPS, counters, clock),
     overview,
     sources: pipeline.sources.map(({ from }) => from),
     counts,

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { parseAddress } from '../../pipeline/event/address.ts'
+import { type Address, parseAddress } from '../../pipeline/event/address.ts'
+import { clientIn, NO_PROXIES } from '../../pipeline/event/client-address.ts'
 import type { Clock } from '../../run/clock.ts'
 
 const WINDOW_MS = 60_000
@@ -47,18 +48,12 @@ export class FailedSignIns {
  * @param forwardedFor the header; `''` when absent
  */
 export function clientOf(peer: string, forwardedFor: string): string {
-  const direct = networkOf(peer) ?? peer
+  const direct = networkOf(parseAddress(peer)) ?? peer
   if (!/^127\.|^::1\/64$/.test(direct)) return direct
-  return networkOf(withoutPort(forwardedFor.slice(forwardedFor.lastIndexOf(',') + 1).trim())) ?? direct
+  return networkOf(clientIn(forwardedFor, NO_PROXIES)) ?? direct
 }
 
-/** Some proxies add the port of the client: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
-function withoutPort(entry: string): string {
-  return /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/.exec(entry)?.slice(1).find(Boolean) ?? entry
-}
-
-function networkOf(text: string): string | undefined {
-  const address = parseAddress(text)
-  if (address === undefined || address.v6 === undefined) return address?.text
+function networkOf(address: Address | undefined): string | undefined {
+  if (address?.v6 === undefined) return address?.text
   return address.text === '::1' ? '::1/64' : address.v6.slice(0, 4).join(':')
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import type { TObject, TSchema } from 'typebox'
 import type { RedisAddresses } from '../../alerts/redis/address-store.ts'
 import type { EngineChoice } from '../../http/engine/choose.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
@@ -8,6 +9,7 @@ import type { HttpResponse } from '../../http/engine/response.ts'
 import { createServer, type HttpServer, type Target } from '../../http/engine/server.ts'
 import { errorResponse } from '../../http/route/errors.ts'
 import { parseJson } from '../../http/route/parse-json.ts'
+import { parseQuery, single } from '../../http/route/query.ts'
 import { assertSchema } from '../../http/route/schema.ts'
 import { compileValidator } from '../../pipeline/event/validator.ts'
 import { forCaller } from '../../run/caller.ts'
@@ -20,7 +22,6 @@ import { SessionCookie } from './cookie.ts'
 import { isOurHost, isOurOrigin } from './hosts.ts'
 import { loadPageFiles, type PageFile, type PageFiles } from './page-files.ts'
 import type { People } from './people.ts'
-import { readQuery } from './read-query.ts'
 import type { DashboardRoute } from './route.ts'
 import { isCsrfToken, type Session, type Sessions } from './sessions.ts'
 import { Signing } from './signing.ts'
@@ -240,4 +241,25 @@ function decoded(segment: string): string {
   } catch {
     throw new HttpError(404, 'invalid path')
   }
+}
+
+/**
+ * Converts a query by a schema: numbers and booleans from text, lists from repeated names. Leaves invalid numbers and unknown
+ * names as they are, so that the schema refuses them.
+ */
+function readQuery(text: string, schema: TObject): Record<string, unknown> {
+  const query = parseQuery(text)
+  // Without a prototype, `__proto__` is an unknown name like others.
+  const value: Record<string, unknown> = Object.create(null)
+  for (const [name, values] of query) {
+    const property = schema.properties[name] as (TSchema & { type?: string }) | undefined
+    value[name] = property?.type === 'array' ? [...values] : converted(single(query, name)!, property?.type)
+  }
+  return value
+}
+
+function converted(text: string, type: string | undefined): unknown {
+  if ((type === 'number' || type === 'integer') && /^-?\d{1,15}(?:\.\d{1,9})?$/.test(text)) return Number(text)
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
 }

@@ -6,7 +6,6 @@ import type { Clock } from '../../run/clock.ts'
 import type { Access } from './access.ts'
 import { clientOf, FailedSignIns } from './attempts.ts'
 import type { SessionCookie } from './cookie.ts'
-import { deviceOf } from './device.ts'
 import { type People, validName } from './people.ts'
 import { type Grant, isCsrfToken, isSecret, SESSION_MS, type Session, type Sessions } from './sessions.ts'
 import { type SignInQuestion, signInPage } from './sign-in-page.ts'
@@ -174,4 +173,34 @@ function isSame(one: Grant, other: Grant): boolean {
 
 function seeOther(location: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {
   return { status: 303, body: '', headers: { location, 'cache-control': 'no-store', ...headers } }
+}
+
+const BROWSERS = [
+  ['Edge', /\bEdgA?(?:iOS)?\//],
+  ['Opera', /\bOPR\//],
+  ['Samsung Internet', /\bSamsungBrowser\//],
+  ['Firefox', /\b(?:Firefox|FxiOS)\//],
+  ['Chrome', /\b(?:Headless)?(?:Chrome|Chromium|CriOS)\//],
+  ['Safari', /\bSafari\//],
+] as const
+
+const SYSTEMS = [
+  ['iPhone', /\biPhone\b/],
+  ['iPad', /\biPad\b/],
+  ['Android', /\bAndroid\b/],
+  ['Windows', /\bWindows\b/],
+  ['ChromeOS', /\bCrOS\b/],
+  ['macOS', /\bMac OS X\b/],
+  ['Linux', /\bLinux\b/],
+] as const
+
+/**
+ * Browser and system in a few words: "Chrome on macOS". Made of our own words only, so a list never shows text of a client.
+ * @returns undefined when neither is known
+ */
+export function deviceOf(userAgent: string): string | undefined {
+  const browser = BROWSERS.find(([, pattern]) => pattern.test(userAgent))?.[0]
+  const system = SYSTEMS.find(([, pattern]) => pattern.test(userAgent))?.[0]
+  if (browser !== undefined && system !== undefined) return `${browser} on ${system}`
+  return browser ?? system
 }

@@ -1,8 +1,8 @@
+import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { Loop } from '../../run/loop.ts'
 import { EMBEDDED_USER, FAILED_WRITES } from '../../stores/clickhouse/failed-writes.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
-import { connectedPorts } from './departed-clients.ts'
 import { ANALYST } from './passwords.ts'
 import { WORKSPACE } from './server-config.ts'
 
@@ -108,4 +108,27 @@ async function cancelDeparted(server: OwnServer, reads: Seen['reads']): Promise<
   if (departed.length > 0) {
     await server.ask(`KILL QUERY WHERE user = '${ANALYST}' AND query_id IN (${departed.join()}) ASYNC`)
   }
+}
+
+/** State of a connection in the kernel's table: established. */
+const ESTABLISHED = '01'
+
+/**
+ * The ports of clients on this machine that are connected to a port of 127.0.0.1.
+ * @returns undefined where the kernel has no table of connections (macOS)
+ */
+async function connectedPorts(port: number): Promise<ReadonlySet<number> | undefined> {
+  let table: string
+  try {
+    table = await readFile('/proc/net/tcp', 'utf8')
+  } catch {
+    return undefined
+  }
+  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  const ports = new Set<number>()
+  for (const line of table.split('\n')) {
+    const [, address, client, state] = line.trim().split(/\s+/)
+    if (address === local && state === ESTABLISHED) ports.add(Number.parseInt(client!.split(':')[1]!, 16))
+  }
+  return ports
 }

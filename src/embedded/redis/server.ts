@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { StartupError } from '../../run/errors.ts'
@@ -10,7 +11,6 @@ import { removeHoles } from '../../stores/redis/durability/file-holes.ts'
 import { lowerRewrites } from '../../stores/redis/durability/rewrite-priority.ts'
 import { minimalEnvironment, type Variables } from '../processes/minimal-environment.ts'
 import { exitReason, type RunningProcess } from '../processes/running-process.ts'
-import { probeRedis, shutDownRedis } from './probe.ts'
 
 export interface EmbeddedRedisOptions {
   /** The server's binary. */
@@ -231,4 +231,45 @@ function rotateAgain(logFile: string, log: Logger): Loop {
 function rotate(logFile: string): void {
   const size = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0
   if (size > LOG_MAX_BYTES) renameSync(logFile, `${logFile}.1`)
+}
+
+/** `absent`: nothing listens. `busy`: a listener cannot serve yet, or does not answer. */
+type RedisState = 'ready' | 'busy' | 'absent'
+
+const ANSWER_MS = 1_000
+
+/** Asks the Redis server on a unix socket whether it serves. Never rejects. */
+export async function probeRedis(socket: string): Promise<RedisState> {
+  const answer = await say(socket, 'PING')
+  if (answer === undefined) return 'absent'
+  return answer.startsWith('+PONG') ? 'ready' : 'busy'
+}
+
+/** Shuts down the Redis server on a unix socket; its append-only file remains. Never rejects. */
+async function shutDownRedis(socket: string): Promise<void> {
+  await say(socket, 'SHUTDOWN NOSAVE')
+}
+
+/** Sends one inline command. Returns the reply, `''` for none, undefined when nothing listens. */
+function say(path: string, command: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let connected = false
+    let answer = ''
+    const socket = connect(path)
+    socket.setEncoding('latin1')
+    socket.setTimeout(ANSWER_MS, () => socket.destroy())
+    socket.once('connect', () => {
+      connected = true
+      socket.write(`${command}\r\n`)
+    })
+    socket.on('data', (chunk) => {
+      answer += chunk
+      if (answer.includes('\n')) socket.destroy()
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      // The backlog is full, so there is a listener.
+      if (error.code === 'EAGAIN') connected = true
+    })
+    socket.once('close', () => resolve(connected ? answer : undefined))
+  })
 }

@@ -1,5 +1,4 @@
 import type { Address } from '../../pipeline/event/address.ts'
-import { ALLOCATED_V6 } from './allocated.ts'
 import { v6Cidrs } from './cidrs.ts'
 import { judgedAddress } from './judged.ts'
 import { type AddressRange, formatRange, parseCidr } from './network.ts'
@@ -88,3 +87,47 @@ function rangeOf(network: string): AddressRange {
   if (typeof range === 'string') throw new Error(range)
   return range
 }
+
+/**
+ * The IPv6 networks that IANA has assigned to the regional registries. No visitor comes from outside of them. From
+ * https://www.iana.org/assignments/ipv6-unicast-address-assignments, as of 2025; it grows by a network every few
+ * years. All of it is in `2000::/3`, the only space for global unicast (RFC 4291).
+ */
+const ALLOCATED_V6: readonly string[] = [
+  '2001::/23',
+  '2001:200::/23',
+  '2001:400::/23',
+  '2001:600::/23',
+  '2001:800::/22',
+  '2001:c00::/23',
+  '2001:e00::/23',
+  '2001:1200::/23',
+  '2001:1400::/22',
+  '2001:1800::/23',
+  '2001:1a00::/23',
+  '2001:1c00::/22',
+  '2001:2000::/19',
+  '2001:4000::/23',
+  '2001:4200::/23',
+  '2001:4400::/23',
+  '2001:4600::/23',
+  '2001:4800::/23',
+  '2001:4a00::/23',
+  '2001:4c00::/23',
+  '2001:5000::/20',
+  '2001:8000::/19',
+  '2001:a000::/20',
+  '2001:b000::/20',
+  '2002::/16',
+  '2003::/18',
+  '2400::/12',
+  '2410::/12',
+  '2600::/12',
+  '2610::/23',
+  '2620::/23',
+  '2630::/12',
+  '2800::/12',
+  '2a00::/12',
+  '2a10::/12',
+  '2c00::/12',
+]

@@ -58,7 +58,16 @@ export const LOOSE: readonly string[] = [
   ...['^navermailapp', '^snapchat', '^facebook', '^duckduckgo', '^ddg[_-]android', '^yahoo', '^yandex', '^whatsapp'],
   ...['^microsoft bits', '^zoom marketplace/', '^space bison', '^hwcdn/', '^php', '^avsdevicesdk/', '^exodusmovement'],
   ...['(?<! channel/|google/)google(?!(?:wv|app|/google| pixel))', '\\bort/', '\\bbw/', '\\bdlc\\b', 'readable/'],
+  // A browser of people, a phone, and digits of a serial number. Spiders of Sogou, and Site24x7, have names of their own in `SIGNS`.
+  ...['sogou', 'virtuoso', '24x7'],
 ]
+
+/**
+ * Models of Android devices that are named like bots: of Cubot, Logicom (`M bot 60`, `VR BOT 552 PLUS`, `C Bot Tab 100`), Xtouch, GLX
+ * and others. The list of devices is that of Matomo's device-detector.
+ */
+const MODELS =
+  /(?<=[;,/(] ?)(?:(?:logicom[ _])?(?:(?:[bcm]|id|vr)[ _]?bot(?:[ _]tab)?[ _]?\d{1,4}\+?(?:[ _]?plus)?|power[ _]bot)|cubot(?:[ _][\w +]{1,24})?|xbot[ _](?:junior|senior)|dinobot[ _]4k(?:[ _]plus)?|(?:glx[ _])?spider(?:[ _]?v?\d|i))(?= build\/|[;,)])/gi
 
 /** Apps for Android and iOS send these, with or without a name of their own. */
 const APP = /\bokhttp\/|\bCFNetwork\/|^Dalvik\//
@@ -85,7 +94,12 @@ function judge(text: string): Bot | undefined {
   const { names, ofName, isOther } = judges()
   const name = names.exec(text)?.[0].toLowerCase()
   if (name !== undefined) return ofName.get(name)
-  return !APP.test(text) && isOther(text) ? 'other' : undefined
+  return !APP.test(text) && isOther(text) && isOther(withoutModel(text)) ? 'other' : undefined
+}
+
+/** Replaces the model of an Android device by `K`, as Chrome does, so that only the rest is judged. */
+function withoutModel(text: string): string {
+  return /\bAndroid\b/.test(text) ? text.replace(MODELS, 'K') : text
 }
 
 const judges = once(() => {

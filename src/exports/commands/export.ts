@@ -13,11 +13,11 @@ import { poll } from '../../run/loop.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { integerOption, waitOption } from '../../terminal/integer-option.ts'
 import { printJson, printPairs, printTable } from '../../terminal/print.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+import { configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
+import { addSubcommand } from '../../terminal/subcommand.ts'
 import type { ExportAdmin } from '../admin.ts'
-import { placeOf } from '../place.ts'
 import type { Export, ExportState } from '../redis/export-store.ts'
-import { exportFolder } from '../schedule.ts'
+import { exportFolder, placeOf } from '../schedule.ts'
 
 interface ExportOptions {
   readonly segment: string
@@ -29,13 +29,22 @@ interface ExportOptions {
   readonly json?: boolean
 }
 
+const SETTINGS = [...INSTANCE_SETTINGS, 'archiveUrl'] as const
 const LOOK_EVERY_MS = 200
 
 /** `ipid export create|list|run|pause|resume|remove` */
 export function exportCommand(context: CliContext): Command {
   const root = new Command('export')
+  addCreate(root, context)
+  addList(root, context)
+  addRun(root, context)
+  addPauseAndResume(root, context)
+  addRemove(root, context)
+  return root
+}
 
-  subcommand('create <tenant> <name>', 'create an export; its name is a folder of its files')
+function addCreate(root: Command, context: CliContext): void {
+  addSubcommand(root, 'create <tenant> <name>', 'create an export; its name is a folder of its files', SETTINGS)
     .requiredOption('--segment <name>', 'the companies to write')
     .addOption(new Option('--every <period>', 'week: on Mondays').choices(EXPORT_PERIODS).makeOptionMandatory())
     .option('--at <time>', 'time of day, UTC', '06:00')
@@ -47,12 +56,16 @@ export function exportCommand(context: CliContext): Command {
     )
     .action(async (tenant: string, name: string, { json, ...options }: ExportOptions, command: Command) => {
       const { segment, every, at, format, keep } = options
-      await show(tenant, command, json, (admin) => admin.create(tenant, { name, segment, every, at, format, keep }))
+      await show(context, tenant, command, json, (admin) =>
+        admin.create(tenant, { name, segment, every, at, format, keep }),
+      )
     })
+}
 
-  subcommand('list <tenant>', 'list the exports of a tenant with their last files').action(
+function addList(root: Command, context: CliContext): void {
+  addSubcommand(root, 'list <tenant>', 'list the exports of a tenant with their last files', SETTINGS).action(
     async (tenant: string, { json }: ExportOptions, command: Command) => {
-      const shown = await manage(tenant, command, async (admin, view) => {
+      const shown = await manage(context, tenant, command, async (admin, view) => {
         return await Promise.all((await admin.exports.list(tenant)).map((one) => view(one)))
       })
       if (json)
@@ -68,12 +81,14 @@ export function exportCommand(context: CliContext): Command {
       }
     },
   )
+}
 
-  subcommand('run <tenant> <name>', 'write a file now, and wait for it')
+function addRun(root: Command, context: CliContext): void {
+  addSubcommand(root, 'run <tenant> <name>', 'write a file now, and wait for it', SETTINGS)
     .addOption(waitOption('how long to wait for the file'))
     .action(async (tenant: string, name: string, { wait, json }: ExportOptions, command: Command) => {
       let error: ExportState['error']
-      await show(tenant, command, json, async (admin) => {
+      await show(context, tenant, command, json, async (admin) => {
         const found = await admin.named(tenant, name)
         const asked = await admin.run(found)
         const look = async () => {
@@ -88,87 +103,86 @@ export function exportCommand(context: CliContext): Command {
       })
       if (error !== undefined) throw new UnavailableError(`the file was not written: ${error.message}`)
     })
+}
 
+function addPauseAndResume(root: Command, context: CliContext): void {
   for (const [verb, about] of [
     ['pause', 'write no more files until it is resumed'],
     ['resume', 'write files again; times during the pause are not made up'],
   ] as const) {
-    subcommand(`${verb} <tenant> <name>`, about).action(
+    addSubcommand(root, `${verb} <tenant> <name>`, about, SETTINGS).action(
       async (tenant: string, name: string, { json }: ExportOptions, command: Command) => {
-        await show(tenant, command, json, async (admin) => admin[verb](await admin.named(tenant, name)))
+        await show(context, tenant, command, json, async (admin) => admin[verb](await admin.named(tenant, name)))
       },
     )
   }
+}
 
-  subcommand('remove <tenant> <name>', 'remove an export; its files stay').action(
+function addRemove(root: Command, context: CliContext): void {
+  addSubcommand(root, 'remove <tenant> <name>', 'remove an export; its files stay', SETTINGS).action(
     async (tenant: string, name: string, { json }: ExportOptions, command: Command) => {
-      const removed = await manage(tenant, command, async (admin, view) => {
+      const removed = await manage(context, tenant, command, async (admin, view) => {
         const found = await admin.named(tenant, name)
         const shown = await view(found)
         await admin.exports.remove(tenant, found.id)
         return shown
       })
-      print(removed, json)
+      print(context, removed, json)
     },
   )
+}
 
-  async function show(
-    tenant: string,
-    command: Command,
-    json: boolean | undefined,
-    change: (admin: ExportAdmin) => Promise<Export>,
-  ): Promise<void> {
-    print(await manage(tenant, command, async (admin, view) => view(await change(admin))), json)
-  }
+async function show(
+  context: CliContext,
+  tenant: string,
+  command: Command,
+  json: boolean | undefined,
+  change: (admin: ExportAdmin) => Promise<Export>,
+): Promise<void> {
+  print(context, await manage(context, tenant, command, async (admin, view) => view(await change(admin))), json)
+}
 
-  function print(shown: ShownExport, json = false): void {
-    const { schedule, state, ...values } = shown
-    if (json) printJson(context.stdout, values)
-    else {
-      printPairs(context.stdout, [
-        ['export', shown.name],
-        ['segment', shown.segment ?? 'removed'],
-        ['written', schedule],
-        ['format', shown.format],
-        ['files', `${shown.keep} kept in ${shown.folder} of ${shown.place}`],
-        ['last file', shown.last === null ? 'none' : `${shown.last.key}, ${shown.last.rows} rows`],
-        ['state', state],
-      ])
-    }
-  }
-
-  async function manage<T>(
-    tenant: string,
-    command: Command,
-    use: (admin: ExportAdmin, view: (one: Export) => Promise<ShownExport>) => Promise<T>,
-  ): Promise<T> {
-    const [{ withTenants }, { asInstance }, { ExportAdmin: Admin }, { Segments }] = await Promise.all([
-      import('../../terminal/stores.ts'),
-      import('../../terminal/instance.ts'),
-      import('../admin.ts'),
-      import('../../companies/segments/segments.ts'),
+function print(context: CliContext, shown: ShownExport, json = false): void {
+  const { schedule, state, ...values } = shown
+  if (json) printJson(context.stdout, values)
+  else {
+    printPairs(context.stdout, [
+      ['export', shown.name],
+      ['segment', shown.segment ?? 'removed'],
+      ['written', schedule],
+      ['format', shown.format],
+      ['files', `${shown.keep} kept in ${shown.folder} of ${shown.place}`],
+      ['last file', shown.last === null ? 'none' : `${shown.last.key}, ${shown.last.rows} rows`],
+      ['state', state],
     ])
-    const config = await asInstance(configOf(context, command))
-    const place = placeOf(archiveLocationOf(config))
-    return await withTenants(config, async (tenants, client) => {
-      const { deleting } = await tenants.getTenant(tenant)
-      if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)
-      const admin = new Admin(client, systemClock)
-      const segments = new Segments(client, systemClock)
-      const view = async (one: Export) => {
-        const segment = await segments.get(tenant, one.segment_id)
-        return shownExport(one, await admin.exports.state(one.id), segment?.name, place)
-      }
-      return await use(admin, view)
-    })
   }
+}
 
-  function subcommand(usage: string, about: string): Command {
-    const settings = [...INSTANCE_SETTINGS, 'archiveUrl'] as const
-    return addSettings(root.command(usage).description(about).option('--json', 'print JSON'), settings)
-  }
-
-  return root
+async function manage<T>(
+  context: CliContext,
+  tenant: string,
+  command: Command,
+  use: (admin: ExportAdmin, view: (one: Export) => Promise<ShownExport>) => Promise<T>,
+): Promise<T> {
+  const [{ withTenants }, { asInstance }, { ExportAdmin: Admin }, { Segments }] = await Promise.all([
+    import('../../terminal/stores.ts'),
+    import('../../terminal/instance.ts'),
+    import('../admin.ts'),
+    import('../../companies/segments/segments.ts'),
+  ])
+  const config = await asInstance(configOf(context, command))
+  const place = placeOf(archiveLocationOf(config))
+  return await withTenants(config, async (tenants, client) => {
+    const { deleting } = await tenants.getTenant(tenant)
+    if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)
+    const admin = new Admin(client, systemClock)
+    const segments = new Segments(client, systemClock)
+    const view = async (one: Export) => {
+      const segment = await segments.get(tenant, one.segment_id)
+      return shownExport(one, await admin.exports.state(one.id), segment?.name, place)
+    }
+    return await use(admin, view)
+  })
 }
 
 type ShownExport = ReturnType<typeof shownExport>

@@ -1,5 +1,5 @@
 import type { LookupQuota } from '../../../schemas/api/lookup.ts'
-import type { DailyQuota, QuotaDecision } from '../../tenants/quota.ts'
+import type { LimitDecision, Limiter } from '../../tenants/limits/limits.ts'
 import type { Caller } from '../../tenants/tenancy.ts'
 import { HttpError } from '../engine/http-error.ts'
 
@@ -7,41 +7,42 @@ import { HttpError } from '../engine/http-error.ts'
  * Counts addresses toward the daily quota of the caller.
  * @throws HttpError 429 when they would exceed the limit; nothing is counted then
  */
-export async function takeQuota(quota: DailyQuota, caller: Caller, lookups: number): Promise<QuotaDecision> {
+export async function takeQuota(quota: Limiter, caller: Caller, lookups: number): Promise<LimitDecision> {
   const decision = await quota.take(caller, lookups)
   assertAllowed(decision)
   return decision
 }
 
 /** @throws HttpError 429 when the addresses would exceed the limit */
-export function assertAllowed(decision: QuotaDecision): void {
-  if (decision.allowed) return
-  const detail = `the daily quota allows ${decision.limit} lookups, and ${decision.used} are used`
-  const headers = { 'retry-after': String(decision.resetSeconds), ...quotaHeaders(decision) }
+export function assertAllowed(decision: LimitDecision): void {
+  const { name, allowed, limit, used, retryAfterSeconds } = decision
+  if (allowed) return
+  const detail = `the ${name} allows ${limit} lookups, and ${used} are used`
+  const headers = { 'retry-after': String(retryAfterSeconds), ...quotaHeaders(decision) }
   throw new HttpError(429, detail, { headers, limit: 'quota' })
 }
 
 /** The quota in the response to a lookup. */
-export function quotaObject({ limit, used, resetAt }: QuotaDecision): LookupQuota {
+export function quotaObject({ limit, left, used, resetAt }: LimitDecision): LookupQuota {
   return {
     daily_limit: limit,
     daily_used: used,
-    daily_remaining: Math.max(0, limit - used),
+    daily_remaining: Math.max(0, left),
     reset_at: resetAt,
   }
 }
 
 /** `quotaObject` as JSON. */
-export function quotaJson({ limit, used, resetAt }: QuotaDecision): string {
-  return `{"daily_limit":${limit},"daily_used":${used},"daily_remaining":${Math.max(0, limit - used)},"reset_at":"${resetAt}"}`
+export function quotaJson({ limit, left, used, resetAt }: LimitDecision): string {
+  return `{"daily_limit":${limit},"daily_used":${used},"daily_remaining":${Math.max(0, left)},"reset_at":"${resetAt}"}`
 }
 
 /** The quota as headers, for responses that are not one JSON object. */
-export function quotaHeaders({ limit, used, resetAt }: QuotaDecision): Record<string, string> {
+export function quotaHeaders({ limit, left, used, resetAt }: LimitDecision): Record<string, string> {
   return {
     'x-quota-limit': String(limit),
     'x-quota-used': String(used),
-    'x-quota-remaining': String(Math.max(0, limit - used)),
+    'x-quota-remaining': String(Math.max(0, left)),
     'x-quota-reset': resetAt,
   }
 }

@@ -33,10 +33,9 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { Reconnection } from '../../stores/redis/reconnection.ts'
 import { writeRefusal } from '../../stores/redis/write-refusal.ts'
 import { CachedAuthenticator } from '../../tenants/authenticator.ts'
-import { SharedDailyQuota } from '../../tenants/quota.ts'
-import { SharedRateLimiter } from '../../tenants/rate-limiter.ts'
+import { sharedLimits } from '../../tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../tenants/limits/redis/token-counters.ts'
 import { RedisTenantChanges, RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
-import { RedisTokenCounters } from '../../tenants/redis/token-counters.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import { createRoutes } from './routes.ts'
 import { createHttpServer, type HttpServer } from './server.ts'
@@ -71,7 +70,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     () => stall.reason !== undefined,
     () => gate.closedBecause(false) !== undefined,
   )
-  const quota = new SharedDailyQuota(new RedisTokenCounters(requests, reconnection), clock)
+  const limits = sharedLimits(new RedisTokenCounters(requests, reconnection), clock)
   const keeping = {
     enricher: enrichment.engine,
     tenantEnricher: (enricher: Enricher, tenant: Tenant) =>
@@ -97,13 +96,12 @@ export function ingressRole(context: ProcessContext): IngressRole {
     sources,
     readiness: { problems: readiness(requests) },
     lookups: enrichment.lookups,
-    quota,
+    quota: limits.lookups,
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
     receipts: receipts.receipts,
     companies: companies.companies,
     segments: new Segments(requests, clock),
   })
-  const limiter = new SharedRateLimiter(new RedisTokenCounters(requests, reconnection))
   const { host, port, httpEngine: engine, httpIdleSeconds: idleSeconds } = config
   const onResponse = (status: number) => {
     context.recent.did('requests', 1)
@@ -112,13 +110,13 @@ export function ingressRole(context: ProcessContext): IngressRole {
   }
   const guards = {
     authenticator,
-    limiter,
+    limiter: limits.requests,
     trustedProxies: config.own.TRUSTED_PROXIES as readonly string[] | undefined,
     clock,
   }
   const http = createHttpServer({ host, port, engine, idleSeconds, routes, ...guards, log, metrics, onResponse })
   return {
-    services: [authenticator, limiter, quota, gate, stall, ...commits.all, receipts, companies, tail, http],
+    services: [authenticator, ...limits.services, gate, stall, ...commits.all, receipts, companies, tail, http],
     http,
   }
 }

@@ -3,7 +3,7 @@ import type { Segments } from '../../companies/segments/segments.ts'
 import type { BulkJobs } from '../../lookup/bulk.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
 import type { EventReceipts } from '../../operations/receipts/receipts.ts'
-import type { DailyQuota } from '../../tenants/quota.ts'
+import type { Limiter } from '../../tenants/limits/limits.ts'
 import type { Route } from '../route/route.ts'
 import { buildOpenApi } from './openapi.ts'
 import { bulkRoute } from './routes/bulk.ts'
@@ -23,7 +23,7 @@ export interface RouteParts {
   readonly sources: readonly Route[]
   readonly readiness: Readiness
   readonly lookups: LookupService
-  readonly quota: DailyQuota
+  readonly quota: Limiter
   readonly bulkJobs: BulkJobs
   readonly receipts: EventReceipts
   readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins'>

@@ -1,13 +1,15 @@
 import { andThen } from '../../run/and-then.ts'
 import { type Clock, systemClock } from '../../run/clock.ts'
 import { isRawKey } from '../../tenants/key.ts'
-import type { Authenticator, Caller, RateDecision, RateLimiter } from '../../tenants/tenancy.ts'
-import { clientAddress, trustedProxies } from '../engine/client-address.ts'
+import type { LimitDecision, Limiter } from '../../tenants/limits/limits.ts'
+import type { Authenticator, Caller } from '../../tenants/tenancy.ts'
+import { clientAddress } from '../engine/client-address.ts'
 import type { Exchange } from '../engine/exchange.ts'
 import { HttpError, tooMany } from '../engine/http-error.ts'
 import type { HttpResponse } from '../engine/response.ts'
 import { createServer, type HttpServer, type ServerOptions, type Target } from '../engine/server.ts'
 import type { ClientOf } from '../engine/traffic.ts'
+import { trustedProxies } from '../engine/trusted-proxies.ts'
 import { errorResponse, explainAs } from '../route/errors.ts'
 import type { KeyedRoute, OpenRoute, Route } from '../route/route.ts'
 import { whyNoCaller } from './no-caller.ts'
@@ -29,7 +31,7 @@ interface HttpServerOptions
 /** The objects that decide whether a request may continue. */
 interface Guards {
   readonly authenticator: Authenticator
-  readonly limiter: RateLimiter
+  readonly limiter: Limiter
   readonly unknownKeys: UnknownKeys
 }
 
@@ -93,7 +95,7 @@ function admit(
 ): HttpResponse | Promise<HttpResponse> {
   if (!caller || caller.source?.kind !== route.sourceKind) throw new HttpError(401, whyRefused(route, exchange, caller))
   exchange.admit(caller.tenant.id)
-  return andThen(limiter.take(caller), (rate) => handle(route, exchange, caller, rate))
+  return andThen(limiter.take(caller, 1), (rate) => handle(route, exchange, caller, rate))
 }
 
 function whyRefused({ keyOf, sourceKind }: KeyedRoute, { request }: Exchange, caller: Caller | undefined): string {
@@ -110,10 +112,10 @@ function handle(
   route: KeyedRoute,
   exchange: Exchange,
   caller: Caller,
-  rate: RateDecision,
+  rate: LimitDecision,
 ): HttpResponse | Promise<HttpResponse> {
   addRate(exchange, rate)
-  if (!rate.allowed) throw tooMany('rate limit exceeded', rate.retryAfterSeconds, 'rate')
+  if (!rate.allowed) throw tooMany(`${rate.name} exceeded`, rate.retryAfterSeconds, 'rate')
   exchange.assertBody()
   return route.handle(exchange, caller)
 }
@@ -127,9 +129,9 @@ function addCors(exchange: Exchange): void {
   exchange.addHeader('vary', 'origin')
 }
 
-function addRate(exchange: Exchange, rate: RateDecision): void {
+function addRate(exchange: Exchange, rate: LimitDecision): void {
   exchange.addHeader('ratelimit-limit', String(rate.limit))
-  exchange.addHeader('ratelimit-remaining', String(rate.remaining))
+  exchange.addHeader('ratelimit-remaining', String(rate.left))
   exchange.addHeader('ratelimit-reset', String(rate.resetSeconds))
 }
 

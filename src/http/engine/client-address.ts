@@ -1,62 +1,55 @@
-import { BlockList } from 'node:net'
-import { parseAddress } from '../../pipeline/event/address.ts'
-import type { RequestHead } from './head.ts'
-
-/** Proxies that are trusted to name a client's address. */
-export interface TrustedProxies {
-  includes(address: string): boolean
-}
+import { type Address, parseAddress } from '../../pipeline/event/address.ts'
+import { clientIn, forwardedFor, readAddress, readAddressBeforePort } from '../../pipeline/event/client-address.ts'
+import type { ClientHeader, RequestHead } from './head.ts'
+import type { TrustedProxies, TrustedProxy } from './trusted-proxies.ts'
 
 /**
- * @param networks addresses, and networks as `10.0.0.0/8`
- * @throws RangeError that names the invalid network
- */
-export function trustedProxies(networks: readonly string[]): TrustedProxies {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [text = '', bits] = network.split('/')
-    const address = parseAddress(text)
-    const family = address?.v6 === undefined ? 'ipv4' : 'ipv6'
-    const bitsMax = family === 'ipv4' ? 32 : 128
-    const length = bits === undefined ? bitsMax : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
-    if (address === undefined || !(length <= bitsMax)) throw new RangeError(`${JSON.stringify(network)} is no network`)
-    list.addSubnet(address.text, length, family)
-  }
-  return {
-    includes(text) {
-      const address = parseAddress(text)
-      return address !== undefined && list.check(address.text, address.v6 === undefined ? 'ipv4' : 'ipv6')
-    },
-  }
-}
-
-/**
- * The address of the client that sent a request. A trusted proxy names the client: `X-Forwarded-For`, `Forwarded` (RFC
- * 7239) or `CF-Connecting-IP`. The first one present counts: proxies pass the other headers on as the client wrote them. In a list of
- * addresses, the last one that is no trusted proxy is the client, because the client can write the ones before it.
+ * The address of the client that sent a request. Only a trusted proxy names another client than the other end of the connection:
+ *
+ * 1. The header that `TRUSTED_PROXIES` gives to the proxy, and no other. `cloudflare` gives CF-Connecting-IP.
+ * 2. Otherwise `X-Forwarded-For`, if present, and then `Forwarded`: `pipeline/event/client-address.ts` says which entry.
+ * 3. Otherwise the header that names one client: X-Real-IP, True-Client-IP, Fly-Client-IP, Fastly-Client-IP, CloudFront-Viewer-Address or
+ *    CF-Connecting-IP. Several that name different clients name nobody.
+ *
+ * The reason: a proxy passes on what it does not set, so a visitor can send every header that the proxy leaves alone, but cannot
+ * remove the one that it sets. Most proxies append to `X-Forwarded-For`, where the visitor's own text stays on the left. A proxy that
+ * sets only a header of 3. needs it in `TRUSTED_PROXIES`: otherwise a visitor who sends `X-Forwarded-For` has chosen the address.
  * @param peer the other end of the connection
+ * @returns the peer when nothing names a client
  */
 export function clientAddress(peer: string, head: RequestHead, trusted: TrustedProxies): string {
-  if (!trusted.includes(peer)) return peer
-  const { cfConnectingIp, forwarded, forwardedFor } = head
-  const chain = forwardedFor === '' ? forwarded.split(',').map(forOf) : forwardedFor.split(',')
-  if (forwardedFor === '' && forwarded === '') return parseAddress(cfConnectingIp.trim())?.text ?? peer
-  for (const entry of chain.reverse()) {
-    const address = parseAddress(withoutPort(entry.trim()))
-    // Nothing before an invalid entry can be trusted.
-    if (address === undefined) return peer
-    if (!trusted.includes(address.text)) return address.text
+  const address = parseAddress(peer)
+  const proxy = address && trusted.find(address)
+  if (proxy === undefined) return peer
+  return named(proxy, head, trusted)?.text ?? peer
+}
+
+function named(proxy: TrustedProxy, head: RequestHead, trusted: TrustedProxies): Address | undefined {
+  const { header } = proxy
+  const hasList = head.forwardedFor !== '' || head.forwarded !== ''
+  if (header === 'x-forwarded-for' || (header === undefined && head.forwardedFor !== '')) {
+    return clientIn(head.forwardedFor, trusted, proxy)
   }
-  return peer
+  if (header === 'forwarded' || (header === undefined && hasList)) {
+    return clientIn(forwardedFor(head.forwarded) ?? [], trusted, proxy)
+  }
+  return header === undefined ? onlyClient(head, trusted) : clientOf(head, header)
 }
 
-/** The `for` of an element of `Forwarded`: `for="[2001:db8::1]:443";proto=https`. */
-function forOf(element: string): string {
-  const pair = element.split(';').find((part) => /^\s*for=/i.test(part))
-  return pair === undefined ? '' : pair.slice(pair.indexOf('=') + 1).replaceAll('"', '')
+/** The client that all headers of one client agree on. A trusted proxy is no client: a second proxy sees the first one. */
+function onlyClient(head: RequestHead, trusted: TrustedProxies): Address | undefined {
+  let found: Address | undefined
+  for (const header of Object.keys(head.clients ?? {}) as ClientHeader[]) {
+    const client = clientOf(head, header)
+    if (client === undefined || trusted.find(client) !== undefined) continue
+    if (found !== undefined && found.text !== client.text) return undefined
+    found = client
+  }
+  return found
 }
 
-/** Some proxies add the port of the client: `192.0.2.1:5678`, `[2001:db8::1]:443`. */
-function withoutPort(entry: string): string {
-  return /^(?:\[([^\]]+)\]|([\d.]+))(?::\d{1,5})?$/.exec(entry)?.slice(1).find(Boolean) ?? entry
+function clientOf({ clients }: RequestHead, header: ClientHeader): Address | undefined {
+  const written = clients?.[header]
+  if (written === undefined) return undefined
+  return header === 'cloudfront-viewer-address' ? readAddressBeforePort(written) : readAddress(written)
 }

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
 
+/** Headers in which a proxy names the client. The first two hold a list. */
+export const CLIENT_HEADERS = [
+  ...(['x-forwarded-for', 'forwarded', 'x-real-ip', 'true-client-ip', 'fly-client-ip', 'fastly-client-ip'] as const),
+  ...(['cloudfront-viewer-address', 'cf-connecting-ip'] as const),
+] as const
+export type ClientHeader = (typeof CLIENT_HEADERS)[number]
+
 /** The parts of a request's header section that are read. Repeated headers are joined by `, ` (RFC 9110 section 5.2). */
 export interface RequestHead {
   /** `''` when absent. */
@@ -29,8 +36,8 @@ export interface RequestHead {
   readonly forwardedFor: string
   /** `Forwarded` of RFC 7239; `''` when absent. */
   readonly forwarded: string
-  /** The client address that Cloudflare reports; `''` when absent. */
-  readonly cfConnectingIp: string
+  /** The headers that name one client, as sent; undefined when there is none. */
+  readonly clients: Partial<Record<ClientHeader, string>> | undefined
   /** Whether the visitor's address must not be stored (`SP-Anonymous` of Snowplow's libraries). */
   readonly isAnonymous: boolean
   readonly authorization: string
@@ -88,7 +95,7 @@ export function readHead(lines: HeaderLines): RequestHead {
     csrfToken: '',
     forwardedFor: '',
     forwarded: '',
-    cfConnectingIp: '',
+    clients: undefined,
     sourceKey: '',
     isAnonymous: false,
     firehoseRequestId: '',
@@ -161,9 +168,6 @@ function collect(name: string, value: string): void {
     case 'forwarded':
       head.forwarded = head.forwarded === '' ? value : `${head.forwarded}, ${value}`
       break
-    case 'cf-connecting-ip':
-      head.cfConnectingIp = value
-      break
     case 'x-source-key':
     case 'x-amz-firehose-access-key':
       head.sourceKey = value
@@ -199,6 +203,18 @@ function collect(name: string, value: string): void {
     case 'purpose':
       head.purpose = head.purpose === '' ? value : `${head.purpose}, ${value}`
       break
+    case 'x-real-ip':
+    case 'true-client-ip':
+    case 'fly-client-ip':
+    case 'fastly-client-ip':
+    case 'cloudfront-viewer-address':
+    case 'cf-connecting-ip': {
+      head.clients ??= {}
+      const before = head.clients[name]
+      // The visitor may have sent one of two: together they are no address.
+      head.clients[name] = before === undefined ? value : `${before}, ${value}`
+      break
+    }
   }
 }
 

@@ -14,7 +14,6 @@ import { readRow } from '../../pipeline/event/read-rows.ts'
 import { FIRST_ID_FIELD, OUTCOME_FIELD } from '../../pipeline/streams/dead-letter.ts'
 import { claimIdMs, type RawEntry } from '../../pipeline/streams/entries.ts'
 import { CLAIM_GENERATIONS, claimKeys } from '../../pipeline/streams/seen-store.ts'
-import { inOrder } from '../../run/in-order.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { counterFields, keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
@@ -256,4 +255,26 @@ export function eventOf({ block }: StoredLetter): Partial<Record<RowColumn, stri
   const values = Object.entries(readRow(block.rows.subarray(0, block.rows.indexOf('\n'))))
   const given = values.filter(([, value]) => value !== '' && value !== null)
   return Object.fromEntries(given.map(([column, value]) => [column, String(value)]))
+}
+
+/**
+ * Merges sorted sources into one sorted sequence. Holds one value of each source.
+ * @param isBefore whether a value comes before another
+ */
+export async function* inOrder<T>(
+  sources: readonly AsyncIterator<T, void>[],
+  isBefore: (a: T, b: T) => boolean,
+): AsyncGenerator<T, void> {
+  const heads = await Promise.all(sources.map(async (source) => ({ source, next: await source.next() })))
+  for (;;) {
+    let first: { readonly head: (typeof heads)[number]; readonly value: T } | undefined
+    for (const head of heads) {
+      if (head.next.done) continue
+      const { value } = head.next
+      if (first === undefined || isBefore(value, first.value)) first = { head, value }
+    }
+    if (first === undefined) return
+    yield first.value
+    first.head.next = await first.head.source.next()
+  }
 }

@@ -17,7 +17,6 @@ import type {
 } from './ports.ts'
 import { addressesOf, assertRepeatsMeet, assignIdentities, judgeArchived, unitToFeed } from './put-back.ts'
 import type { TodaysVerdict } from './taken-counts.ts'
-import { TakenRows } from './taken-rows.ts'
 import { isOfEntry, merged, type PlacedUnit, unitsInOrder } from './units-in-order.ts'
 import { type Condition, digestOf, meets } from './where.ts'
 
@@ -298,4 +297,43 @@ function patiently<T>(work: () => Promise<T>): Promise<T> {
     deadlineMs: performance.now() + PATIENCE_MS,
     isFinal: (error) => !(error instanceof UnavailableError),
   })
+}
+
+/**
+ * Names of rows that earlier rounds matched with an event (see `Plan`). Keeps rows of a batch job until `forget`, because all
+ * its events have the same time of receipt, and rows of live events for two rounds.
+ */
+class TakenRows {
+  readonly #ofJobs = new Map<string, Set<string>>()
+  #live: readonly [Set<string>, Set<string>] = [new Set(), new Set()]
+
+  has(name: string): boolean {
+    const job = jobOf(name)
+    if (job !== '') return this.#ofJobs.get(job)?.has(name) ?? false
+    return this.#live.some((names) => names.has(name))
+  }
+
+  /** Adds the rows of one round. */
+  add(names: Iterable<string>): void {
+    const live = new Set<string>()
+    for (const name of names) {
+      const job = jobOf(name)
+      if (job === '') {
+        live.add(name)
+        continue
+      }
+      const known = this.#ofJobs.get(job)
+      if (known === undefined) this.#ofJobs.set(job, new Set([name]))
+      else known.add(name)
+    }
+    this.#live = [this.#live[1], live]
+  }
+
+  forget(isOver: (job: string) => boolean): void {
+    for (const job of this.#ofJobs.keys()) if (isOver(job)) this.#ofJobs.delete(job)
+  }
+}
+
+function jobOf(name: string): string {
+  return name.slice(0, name.indexOf(' '))
 }

@@ -1,5 +1,5 @@
+import { amplitudeTime } from './tools/clock.ts'
 import {
-  correctedTime,
   idOf,
   type JsonObject,
   labelOf,
@@ -7,6 +7,7 @@ import {
   objectOf,
   pageOf,
   REMOTE,
+  repeatKey,
   sessionIdOf,
   type ToolEvent,
   unlessEmpty,
@@ -23,7 +24,6 @@ import {
 } from './tools/tool-source.ts'
 
 const PLACED = [
-  'insert_id',
   'time',
   'event_type',
   'event_properties',
@@ -52,8 +52,8 @@ function readEvent(event: JsonObject, uploadedAt: unknown, receivedAtMs: number)
   const groups = objectOf(event.groups)
   const { library, session_id: session } = event
   return {
-    event_id: idOf(event.insert_id),
-    timestamp: correctedTime(event.time, uploadedAt, receivedAtMs),
+    event_id: repeatKey('amplitude', event.insert_id, ...deviceOf(event)),
+    timestamp: amplitudeTime(event.time, uploadedAt, receivedAtMs),
     event_type: idOf(event.event_type),
     account_id: labelOf(listOf(groups.company ?? Object.values(groups)[0])[0]),
     // An event outside of a session has -1.
@@ -75,6 +75,11 @@ function readEvent(event: JsonObject, uploadedAt: unknown, receivedAtMs: number)
     ip: event.ip === '$remote' ? REMOTE : event.ip,
     library,
   }
+}
+
+/** Amplitude makes the device id of an event without one of its user id. */
+function deviceOf({ device_id, user_id }: JsonObject): readonly unknown[] {
+  return labelOf(device_id) === undefined ? [undefined, user_id] : [device_id]
 }
 
 /** `$set` and `$setOnce` are operations: their values become properties. */

@@ -4,10 +4,10 @@ import { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { SourceFacts } from '../../../schemas/api-key.ts'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { optional } from '../../config/setting.ts'
-import { type TrustedProxies, trustedProxies } from '../../http/engine/client-address.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
+import { type TrustedProxies, trustedProxies } from '../../http/engine/trusted-proxies.ts'
 import type { KeyedRoute } from '../../http/route/route.ts'
 import { InputError } from '../../run/errors.ts'
 import { codesOf } from '../../run/json-scan.ts'
@@ -154,7 +154,7 @@ function openPost({ keep, jobs, settings: { trustedProxies: networks }, secrets 
   return async (exchange, caller) => {
     const source = caller.source!
     trusted ??= trustedProxies(networks)
-    const format = formats.get(source) ?? entryFormat(source)
+    const format = formats.get(source) ?? entryFormat(source, trusted)
     formats.set(source, format)
     if (source.verify) exchange.addHeader(VERIFY_HEADER, source.verify)
     const signature = signatureOf(exchange, source, secrets)

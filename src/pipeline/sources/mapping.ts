@@ -1,5 +1,5 @@
 import { InputError } from '../../run/errors.ts'
-import { parseAddress } from '../event/address.ts'
+import { hasAddress, type Proxies, visitorInField } from '../event/client-address.ts'
 import { readTime } from './batch/files/timestamps.ts'
 import { unmarked } from './tools/exact-json.ts'
 import {
@@ -90,19 +90,30 @@ function assertBraces(name: string, path: string, origin: string): void {
 /** Reads objects of a source. */
 export type ReadMapped = (object: JsonObject) => ToolEvent
 
+interface AddressOptions {
+  /** See `ReadLineOptions`. */
+  readonly trusted?: Proxies | undefined
+  /** A last path of `ip`, to a value that counts only if it is an address: other senders have a name there. */
+  readonly perhapsIp?: string | undefined
+}
+
 /**
  * Makes the reader of a source's objects. A field without a path, or whose path leads nowhere, is taken from its own name. Keys that
  * became no field stay in `properties`, and so does a value that does not fit its field. Values of `ip`, `event_id` and
  * `timestamp` that do not fit are kept in their field, so that the schema says what is wrong with them.
  */
-export function mappedReader(paths: Paths): ReadMapped {
+export function mappedReader(paths: Paths, { trusted, perhapsIp }: AddressOptions = {}): ReadMapped {
+  const addressOf = (value: unknown) => addressIn(value, trusted)
   const places = new Map<MappedField, readonly Place[]>(
     MAPPED_FIELDS.map((field) => [field, [...listOfPaths(paths[field]), field].map(placeOf)]),
   )
+  const findPerhapsIp = perhapsIp === undefined ? undefined : placeOf(perhapsIp)
   return (object) => {
     const used: Step[] = []
-    const taken = <T>(field: MappedField, read: (value: unknown) => T | undefined): T | undefined => {
-      for (const find of places.get(field)!) {
+    const taken = <T>(field: MappedField, read: (value: unknown) => T | undefined) =>
+      takenFrom(places.get(field)!, read)
+    const takenFrom = <T>(fieldPlaces: readonly Place[], read: (value: unknown) => T | undefined): T | undefined => {
+      for (const find of fieldPlaces) {
         const found = find(object)
         const value = found && read(found.value)
         if (value === undefined) continue
@@ -112,7 +123,11 @@ export function mappedReader(paths: Paths): ReadMapped {
       return undefined
     }
     const text = (field: MappedField) => taken(field, labelOf)
-    const [ip, event_id, timestamp] = [taken('ip', addressOf), taken('event_id', idOf), taken('timestamp', timeOf)]
+    const [event_id, timestamp] = [taken('event_id', idOf), taken('timestamp', timeOf)]
+    let ip = taken('ip', addressOf)
+    if (ip === undefined && findPerhapsIp !== undefined) {
+      ip = takenFrom([findPerhapsIp], (value) => (hasAddress(labelOf(value) ?? '') ? addressOf(value) : undefined))
+    }
     const fields = {
       event_type: text('event_type'),
       account_id: text('account_id'),
@@ -230,21 +245,14 @@ function objectOrNot(value: unknown): JsonObject | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
 }
 
-/** `203.0.113.7:52614`, `[2001:db8::7]:52614` and `[2001:db8::7]`, as proxies and load balancers write them. */
-const WITH_PORT = /^(?:\[([0-9a-f:.]+)\](?::\d{1,5})?|(\d[\d.]+):\d{1,5})$/i
-
 /**
- * The address in a value: without its port, and the first one of a list as `X-Forwarded-For` has it. `-` means none.
+ * The visitor's address in a value: see `visitorInField`. The values of an array are those of a header that was sent several times.
  * @returns undefined when there is none; a value that is not an address, unchanged
  */
-function addressOf(value: unknown): unknown {
-  const one = Array.isArray(value) ? value[0] : value
-  if (one === null || one === undefined || one === '' || one === '-') return undefined
-  if (typeof one !== 'string') return one
-  const first = one.includes(',') ? one.slice(0, one.indexOf(',')).trim() : one.trim()
-  if (parseAddress(first) !== undefined) return first
-  const [, v6, v4] = WITH_PORT.exec(first) ?? []
-  return v6 ?? v4 ?? first
+function addressIn(value: unknown, trusted: Proxies | undefined): unknown {
+  const one = Array.isArray(value) ? value.filter((entry) => typeof entry === 'string').join(',') : value
+  if (one === null) return undefined
+  return typeof one === 'string' ? visitorInField(one, trusted) : one
 }
 
 function idOf(value: unknown): unknown {

@@ -1,8 +1,8 @@
 import { atOnce } from '../../run/slices.ts'
 import { RefusedEvent, type Tally } from './live/translated.ts'
+import { matomoTime } from './tools/clock.ts'
 import { hasTooManyParameters, readParameters, TOO_MANY_PARAMETERS } from './tools/payload.ts'
 import {
-  correctedTime,
   idOf,
   type JsonObject,
   labelOf,
@@ -10,7 +10,7 @@ import {
   pageOf,
   sessionIdOf,
   type ToolEvent,
-  textOf,
+  taggedCampaign,
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
@@ -34,6 +34,9 @@ const PLACED = [
   'urlref',
   'cip',
   'cdt',
+  'cdo',
+  CHARSET_FIELD,
+  'queuedtracking',
   'uid',
   '_id',
   'cid',
@@ -42,7 +45,6 @@ const PLACED = [
   'rand',
   'apiv',
   'send_image',
-  CHARSET_FIELD,
   'r',
   'bots',
 ]
@@ -64,19 +66,21 @@ export function readMatomoRequests(payload: unknown, receivedAtMs: number): read
 
 function readRequest(request: JsonObject, receivedAtMs: number): ToolEvent {
   const ids = without({ uid: request.uid, visitor_id: request._id ?? request.cid })
+  const { timestamp, warning } = matomoTime(request, receivedAtMs)
   return {
-    timestamp: timeOf(request.cdt, receivedAtMs),
+    timestamp,
     event_type: idOf(typeOf(request)),
     session_id: sessionIdOf(request._idn === '1' ? undefined : request.pv_session),
     platform: 'matomo',
     properties: unlessEmpty({
       ...without(request, ...PLACED),
       ...(request.ua !== undefined && { user_agent: request.ua }),
+      ...(warning !== undefined && { timestamp_warning: warning }),
     }),
     user_properties: unlessEmpty(ids),
     page: pageOf(request.url, request.urlref, {
-      campaign: request._rcn ?? request.mtm_campaign,
-      term: request._rck,
+      ...{ campaign: request._rcn, term: request._rck },
+      ...taggedCampaign((name) => request[name]),
     }),
     ip: request.cip,
   }
@@ -90,18 +94,6 @@ function typeOf(request: JsonObject): unknown {
   if (labelOf(request.download) !== undefined) return 'download'
   if (labelOf(request.link) !== undefined) return 'outlink'
   return request.ping === '1' ? 'ping' : 'page'
-}
-
-/** `cdt`: seconds since the epoch, or `YYYY-MM-DD hh:mm:ss` of UTC. */
-function timeOf(value: unknown, receivedAtMs: number): unknown {
-  const text = labelOf(value)
-  if (text === undefined) return undefined
-  if (/^\d{1,11}$/.test(text)) return correctedTime(Number(text) * 1_000, undefined, receivedAtMs)
-  return correctedTime(
-    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(text) ? `${text.replace(' ', 'T')}Z` : textOf(value),
-    undefined,
-    receivedAtMs,
-  )
 }
 
 const FIELDS = { keyFields: ['token_auth'], lists: ['requests'], charsetField: CHARSET_FIELD }

@@ -1,15 +1,16 @@
 import type { HttpError } from '../../http/engine/http-error.ts'
 import { derivedUuid } from '../../run/derived-uuid.ts'
 import type { Tally } from './live/translated.ts'
-import { stringifyExactly, unmarked } from './tools/exact-json.ts'
+import { correctedTime, instantOf } from './tools/clock.ts'
+import { stringifyExactly } from './tools/exact-json.ts'
 import {
-  correctedTime,
   idOf,
   type JsonObject,
   labelOf,
   listOf,
   objectOf,
   pageOf,
+  repeatKey,
   sessionIdOf,
   type ToolEvent,
   unlessEmpty,
@@ -27,9 +28,7 @@ import {
   toolSource,
 } from './tools/tool-source.ts'
 
-const EVENT_COLUMNS = ['token', '$insert_id', 'time', 'ip', '$ip', 'distinct_id', '$user_id', '$device_id']
-/** Smaller numbers are seconds: as milliseconds they would mean 1970. */
-const SECONDS_END = 100_000_000_000
+const EVENT_COLUMNS = ['token', 'time', 'ip', '$ip', 'distinct_id', '$user_id', '$device_id']
 const HOUR_MS = 3_600_000
 
 /**
@@ -42,8 +41,8 @@ export function readMixpanelEvents(payload: unknown, receivedAtMs: number): read
     const properties = objectOf(event.properties)
     const group = properties.company ?? properties.$group_id ?? properties.company_id
     return {
-      event_id: idOf(properties.$insert_id),
-      timestamp: correctedTime(millisecondsOf(properties.time), undefined, receivedAtMs),
+      event_id: keyOf(event.event, properties),
+      timestamp: correctedTime(properties.time, undefined, receivedAtMs),
       event_type: idOf(event.event),
       account_id: labelOf(listOf(group)[0]),
       session_id: sessionIdOf(properties.$session_id ?? properties.session_id),
@@ -55,6 +54,11 @@ export function readMixpanelEvents(payload: unknown, receivedAtMs: number): read
       library: properties.mp_lib,
     }
   })
+}
+
+/** Event, person, time and `$insert_id`: events that differ in one of them are not repeats. A time in seconds equals one in milliseconds. */
+function keyOf(event: unknown, { $insert_id: id, distinct_id, time }: JsonObject): unknown {
+  return repeatKey('mixpanel', id, event, distinct_id, instantOf(time) ?? time)
 }
 
 /** Operations that change nothing when repeated, and those that do. */
@@ -80,7 +84,7 @@ export function readMixpanelUpdates(
     const adds = ADDING.some((key) => key in update)
     return {
       ...(!adds && identityOf(update, receivedAtMs)),
-      timestamp: correctedTime(millisecondsOf(update.$time), undefined, receivedAtMs),
+      timestamp: correctedTime(update.$time, undefined, receivedAtMs),
       event_type: adds || IDEMPOTENT.some((key) => key in update) ? type : undefined,
       account_id: labelOf(update.$group_id),
       properties: unlessEmpty(type === 'group' ? { ...rest, ...values } : rest),
@@ -101,12 +105,6 @@ function identityOf(update: JsonObject, receivedAtMs: number): Pick<ToolEvent, '
 function personOf(properties: JsonObject): JsonObject {
   const { distinct_id, $user_id, $device_id } = properties
   return without({ distinct_id, $user_id, $device_id })
-}
-
-function millisecondsOf(value: unknown): unknown {
-  const digits = unmarked(value)
-  const number = digits === value ? value : Number(digits)
-  return typeof number === 'number' && Math.abs(number) < SECONDS_END ? number * 1_000 : number
 }
 
 /**

@@ -1,8 +1,7 @@
 import type { Tally } from './live/translated.ts'
+import { posthogTime } from './tools/clock.ts'
 import {
-  correctedTime,
   idOf,
-  instantOf,
   type JsonObject,
   labelOf,
   listOf,
@@ -16,12 +15,14 @@ import {
 import {
   ABOUT_BROWSER,
   ABOUT_SERVER,
+  ABOUT_WEBHOOKS,
   addressSample,
   settingsRoute,
   type Tool,
   type ToolRequest,
   type ToolRoute,
   toolSource,
+  webhookBlock,
 } from './tools/tool-source.ts'
 
 const PLACED = [
@@ -43,17 +44,41 @@ const COLUMNS = ['$ip', 'token', '$set', '$set_once']
 
 /**
  * Reads the events of PostHog's capture API, of which there are three forms: a batch `{api_key, batch, sent_at}`, an array of events, and
- * one event. The form of `/i/v1/analytics/events` is a batch with `created_at` instead of `sent_at`.
+ * one event. The form of `/i/v1/analytics/events` is a batch with `created_at` instead of `sent_at`. A webhook of PostHog, by its own
+ * template, is `{event: {…}, person: {…}}`.
  * @param receivedAtMs milliseconds since the epoch
+ * @param query of the request, without a question mark: libraries for browsers say in it when they sent
  */
-export function readPosthogEvents(payload: unknown, receivedAtMs: number): readonly ToolEvent[] {
+export function readPosthogEvents(payload: unknown, receivedAtMs: number, query = ''): readonly ToolEvent[] {
   const body = objectOf(payload)
+  if (Object.keys(objectOf(body.event)).length > 0) return [readEvent(deliveredEvent(body), {}, receivedAtMs)]
   const events = Array.isArray(payload) ? payload : (body.batch ?? body.data ?? payload)
-  const sentAt = body.sent_at ?? body.created_at
-  return listOf(events).map((event) => readEvent(objectOf(event), sentAt, receivedAtMs))
+  const parameters = new URLSearchParams(query)
+  const clock = {
+    sentAt: body.sent_at ?? body.created_at ?? millisecondsOf(parameters.get('_') ?? parameters.get('sent_at')),
+    offset: body.offset ?? parameters.get('offset'),
+  }
+  return listOf(events).map((event) => readEvent(objectOf(event), clock, receivedAtMs))
 }
 
-function readEvent(event: JsonObject, sentAt: unknown, receivedAtMs: number): ToolEvent {
+/** What a request says of its sender's clock. */
+interface RequestClock {
+  readonly sentAt?: unknown
+  /** For events without one. */
+  readonly offset?: unknown
+}
+
+/** PostHog ignores the seconds that its first libraries sent. */
+function millisecondsOf(text: string | null): string | undefined {
+  return text !== null && /^\d{13}$/.test(text) ? text : undefined
+}
+
+/** The event of a webhook, with what PostHog knows of the person. Its time is corrected already. */
+function deliveredEvent({ event, person }: JsonObject): JsonObject {
+  return { ...without(objectOf(event), 'elements_chain', 'url'), $set: objectOf(person).properties }
+}
+
+function readEvent(event: JsonObject, clock: RequestClock, receivedAtMs: number): ToolEvent {
   const properties = objectOf(event.properties)
   const groups = objectOf(properties.$groups)
   const person = {
@@ -62,14 +87,20 @@ function readEvent(event: JsonObject, sentAt: unknown, receivedAtMs: number): To
   }
   const distinctId = event.distinct_id ?? properties.distinct_id
   const group = event.event === '$groupidentify' ? properties.$group_key : (groups.company ?? Object.values(groups)[0])
+  const sentAt = ignoresSentAt(event, properties) ? undefined : clock.sentAt
+  const { timestamp, warning } = posthogTime(event.timestamp, event.offset ?? clock.offset, sentAt, receivedAtMs)
   return {
     event_id: idOf(event.uuid ?? properties.$insert_id),
-    timestamp: timeOf(event, sentAt, receivedAtMs),
+    timestamp,
     event_type: idOf(event.event),
     account_id: labelOf(group),
     session_id: sessionIdOf(event.session_id ?? properties.$session_id),
     platform: labelOf(properties.$lib),
-    properties: unlessEmpty({ ...without(event, ...PLACED), ...without(properties, ...COLUMNS, 'distinct_id') }),
+    properties: unlessEmpty({
+      ...without(event, ...PLACED),
+      ...without(properties, ...COLUMNS, 'distinct_id'),
+      ...(warning !== undefined && { timestamp_warning: warning }),
+    }),
     user_properties: unlessEmpty(without({ ...person, distinct_id: distinctId ?? undefined })),
     page: pageOf(
       properties.$current_url,
@@ -84,13 +115,9 @@ function readEvent(event: JsonObject, sentAt: unknown, receivedAtMs: number): To
 /** The library name for events that mark themselves as sent by a server. */
 const SERVER = 'posthog-node'
 
-function timeOf(event: JsonObject, sentAt: unknown, receivedAtMs: number): unknown {
-  const { timestamp, offset } = event
-  // Old libraries send how many milliseconds ago the event was.
-  if (timestamp === undefined && typeof offset === 'number')
-    return correctedTime(receivedAtMs - offset, undefined, receivedAtMs)
-  if (typeof timestamp === 'string' && instantOf(timestamp) === undefined) return timestamp
-  return correctedTime(timestamp, sentAt, receivedAtMs)
+/** An import says so, because its times are right and old. Version 1 has an option for it. */
+function ignoresSentAt({ options }: JsonObject, { $ignore_sent_at: ignores }: JsonObject): boolean {
+  return [ignores, objectOf(options).disable_skew_correction].some((value) => value === true || value === 'true')
 }
 
 const KEY_FIELDS = ['api_key', 'token', '$token', 'properties.token']
@@ -117,8 +144,19 @@ const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })`,
       key: 'browser',
       code: `posthog.init('${browserKey}', { api_host: '${base}/s/posthog' })`,
     },
+    webhookBlock('Data pipelines > Destinations > HTTP Webhook > Webhook URL', `${base}/s/posthog/${key}`),
   ],
   routes: [
+    ...['', '/'].map(
+      (path): ToolRoute => ({
+        method: 'POST',
+        path,
+        about: ABOUT_WEBHOOKS,
+        lists: LISTS,
+        read: readPosthogEvents,
+        answer: () => ({ status: 200, body: '{"status":1}' }),
+      }),
+    ),
     ...PATHS.flatMap((path) => [path, `${path}/`]).flatMap((path): ToolRoute[] => [
       {
         method: 'POST',

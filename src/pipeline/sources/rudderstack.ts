@@ -8,6 +8,7 @@ import {
   type Tool,
   type ToolRequest,
   toolSource,
+  webhookBlock,
 } from './tools/tool-source.ts'
 
 /**
@@ -36,6 +37,7 @@ const analytics = new RudderAnalytics()
 analytics.load('${browserKey}', '${base}/s/rudderstack', { configUrl: '${base}/s/rudderstack' })
 analytics.page()`,
     },
+    webhookBlock('Destinations > Webhook > Webhook URL', `${base}/s/rudderstack/${key}`),
   ],
   routes: [
     ...callRoutes('rudderstack', success),

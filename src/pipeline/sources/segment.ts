@@ -1,8 +1,9 @@
 import type { Tally } from './live/translated.ts'
-import { readCalls } from './tools/calls.ts'
+import { type CallTool, readCalls } from './tools/calls.ts'
 import {
   ABOUT_BROWSER,
   ABOUT_SERVER,
+  ABOUT_WEBHOOKS,
   addressSample,
   hostOf,
   protocolOf,
@@ -11,6 +12,7 @@ import {
   type ToolRequest,
   type ToolRoute,
   toolSource,
+  webhookBlock,
 } from './tools/tool-source.ts'
 
 const CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
@@ -43,6 +45,7 @@ const analytics = AnalyticsBrowser.load(
 )
 analytics.page()`,
     },
+    webhookBlock('Destinations > Webhooks > Webhook URL', `${base}/s/segment/${key}`),
   ],
   routes: [
     ...callRoutes('segment', success),
@@ -54,9 +57,10 @@ analytics.page()`,
 
 export const segment = toolSource(tool)
 
-/** The routes of an API in Segment's form. */
-export function callRoutes(kind: string, answer: ToolRoute['answer']): ToolRoute[] {
+/** The routes of an API in Segment's form. The URL of the source itself takes the tool's webhooks. */
+export function callRoutes(kind: CallTool, answer: ToolRoute['answer']): ToolRoute[] {
   return [
+    ...['', '/'].map((path): ToolRoute => ({ ...callRoute(kind, path, undefined, answer), about: ABOUT_WEBHOOKS })),
     callRoute(kind, '/v1/batch', undefined, answer),
     callRoute(kind, '/v1/import', undefined, answer),
     ...CALLS.map((type) => callRoute(kind, `/v1/${type}`, type, answer)),
@@ -65,7 +69,7 @@ export function callRoutes(kind: string, answer: ToolRoute['answer']): ToolRoute
 
 /** @param type the call of the path; undefined: each call names its own */
 export function callRoute(
-  kind: string,
+  kind: CallTool,
   path: string,
   type: string | undefined,
   answer: ToolRoute['answer'],

@@ -1,9 +1,9 @@
 import { EVENT_VALUES_MAX } from '../../../schemas/api/event.ts'
 import { hasTooManyValues, isTooDeep } from '../event/json-depth.ts'
+import { snowplowTime } from './tools/clock.ts'
 import { parseExactly } from './tools/exact-json.ts'
 import { PAYLOAD_LEVELS_MAX } from './tools/payload-json.ts'
 import {
-  correctedTime,
   idOf,
   type JsonObject,
   labelOf,
@@ -66,11 +66,7 @@ function readEvent(event: JsonObject, receivedAtMs: number): ToolEvent {
   })
   return {
     event_id: idOf(event.eid),
-    // `ttm` is the time of the event if the caller gives it. It is not from the device's clock.
-    timestamp:
-      event.ttm === undefined
-        ? correctedTime(numberOf(event.dtm), numberOf(event.stm), receivedAtMs)
-        : correctedTime(numberOf(event.ttm), undefined, receivedAtMs),
+    timestamp: snowplowTime(event, receivedAtMs),
     event_type: idOf(typeOf(event, named)),
     session_id: sessionIdOf(event.sid ?? objectOf(client?.data).sessionId),
     platform: labelOf(event.p),
@@ -105,10 +101,6 @@ function jsonOf(encoded: unknown, plain: unknown): unknown {
   } catch {
     return undefined
   }
-}
-
-function numberOf(value: unknown): unknown {
-  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
 }
 
 /**

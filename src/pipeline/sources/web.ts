@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { OpenSourceRoute } from '../declaration/source.ts'
+import { correctedTime } from './tools/clock.ts'
 import { sourceOperation } from './tools/operation.ts'
 import {
-  correctedTime,
   idOf,
   listOf,
   objectOf,

@@ -55,8 +55,6 @@ export const keys = {
   leaseMembers: (name: string) => `${leased(name)}:members`,
   /** Hash: share of a lease → the member that holds it. */
   leaseShares: (name: string) => `${leased(name)}:shares`,
-  /** String: addresses that a tenant looked up on a UTC day, `YYYY-MM-DD`, then reservations of that quota. */
-  lookups: (tenantId: string, day: string) => `{tenant:${tenantId}}:lookups:${day}`,
   /** Hash: number of a tenant's events on a UTC day, in total and per network that visitors do not use. */
   origins: (tenantId: string, day: string) => `{tenant:${tenantId}}:origins:${day}`,
   /** String: the batch job of a file, by the file's SHA-256; expires. */
@@ -213,11 +211,12 @@ export const keys = {
   /** Matches the counters of a tenant. */
   countsPattern: (tenantId: string) => `{tenant:${tenantId}}:*`,
   /**
-   * String: the tokens in a bucket, then their reservations; expires when the bucket is full.
-   * @param keyId a key of a source, which has a bucket of its own; undefined: the tenant's API keys share one
+   * String: tokens of a limit, then their reservations, see `src/tenants/limits/redis/`; expires.
+   * @param key the key that has this counter alone; undefined: keys of the tenant share it
+   * @param window undefined: a bucket
    */
-  rateBucket: (tenantId: string, keyId?: string) =>
-    keyId === undefined ? `{tenant:${tenantId}}:bucket` : `{tenant:${tenantId}}:bucket:${keyId}`,
+  tokens: (tenantId: string, counter: string, key?: string, window?: string) =>
+    `{tenant:${tenantId}}:${counter}${key === undefined ? '' : `:${key}`}${window === undefined ? '' : `:${window}`}`,
 
   /** String: JSON of the rights of a sign-in link, by the SHA-256 of its secret; expires. */
   signInLink: (digest: string) => `ipid:dashboard:link:${digest}`,

@@ -1,8 +1,7 @@
 import { Command } from 'commander'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printPairs, printTable } from '../../terminal/print.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
-import type { TenantAdmin } from '../admin.ts'
+import { addSubcommand, manageTenants } from '../../terminal/subcommand.ts'
 import type { ApiKey } from '../tenancy.ts'
 
 interface KeyOptions {
@@ -13,9 +12,9 @@ interface KeyOptions {
 export function keyCommand(context: CliContext): Command {
   const key = new Command('key')
 
-  subcommand('create <tenant>', 'create a key; it is shown only once').action(
+  addSubcommand(key, 'create <tenant>', 'create a key; it is shown only once').action(
     async (tenant: string, options: KeyOptions, command: Command) => {
-      const created = await manage(command, (admin) => admin.createKey(tenant))
+      const created = await manageTenants(context, command, (admin) => admin.createKey(tenant))
       if (options.json) return printJson(context.stdout, created)
       printPairs(context.stdout, [
         ['key', created.key],
@@ -26,9 +25,9 @@ export function keyCommand(context: CliContext): Command {
     },
   )
 
-  subcommand('list <tenant>', 'list the keys of a tenant, revoked ones included').action(
+  addSubcommand(key, 'list <tenant>', 'list the keys of a tenant, revoked ones included').action(
     async (tenant: string, options: KeyOptions, command: Command) => {
-      const found = await manage(command, (admin) => admin.listKeys(tenant))
+      const found = await manageTenants(context, command, (admin) => admin.listKeys(tenant))
       if (options.json) return printJson(context.stdout, found.map(keyJson))
       const rows = found.map(({ prefix, createdAt, madeBy, lastUsed, revokedAt }) => [
         ...[prefix, createdAt, madeBy?.name, lastUsed, revokedAt],
@@ -37,9 +36,9 @@ export function keyCommand(context: CliContext): Command {
     },
   )
 
-  subcommand('revoke <prefix>', 'revoke a key for ever, by its prefix').action(
+  addSubcommand(key, 'revoke <prefix>', 'revoke a key for ever, by its prefix').action(
     async (prefix: string, options: KeyOptions, command: Command) => {
-      const revoked = await manage(command, (admin) => admin.revokeKey(prefix))
+      const revoked = await manageTenants(context, command, (admin) => admin.revokeKey(prefix))
       if (options.json) return printJson(context.stdout, keyJson(revoked))
       printPairs(context.stdout, [
         ['prefix', revoked.prefix],
@@ -48,16 +47,6 @@ export function keyCommand(context: CliContext): Command {
       ])
     },
   )
-
-  function subcommand(usage: string, about: string): Command {
-    return addSettings(key.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
-  }
-
-  async function manage<T>(command: Command, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
-    const config = configOf(context, command)
-    const { withTenants } = await import('../../terminal/stores.ts')
-    return await withTenants(config, use)
-  }
 
   return key
 }

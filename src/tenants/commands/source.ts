@@ -15,11 +15,10 @@ import type { PullOptions } from '../../pipeline/sources/pulls/commands/create.t
 import type { PullStatus } from '../../pipeline/sources/pulls/state.ts'
 import { numbered } from '../../run/counted.ts'
 import { InputError, StartupError } from '../../run/errors.ts'
-import type { RedisClient } from '../../stores/redis/connect.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printLine, printLines, printPairs, printTable } from '../../terminal/print.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
-import type { TenantAdmin } from '../admin.ts'
+import { configOf } from '../../terminal/settings-options.ts'
+import { addSubcommand, manageTenants } from '../../terminal/subcommand.ts'
 import type { SourceCounts } from '../sources/health.ts'
 import { sourceReport } from '../sources/report.ts'
 import { assertAddressCounts, setupOf, setupText } from '../sources/setup.ts'
@@ -39,9 +38,20 @@ interface SourceOptions extends PullOptions, JsonOptions {
 /** `ipid source create|list|show|set|run|pause|resume|revoke` */
 export function sourceCommand(context: CliContext): Command {
   const source = new Command('source')
+  addCreate(source, context)
+  addShow(source, context)
+  addList(source, context)
+  addSet(source, context)
+  addRun(source, context)
+  addPauseAndResume(source, context)
+  addRevoke(source, context)
+  return source
+}
 
+function addCreate(source: Command, context: CliContext): void {
   addJsonOptions(
-    subcommand(
+    addSubcommand(
+      source,
       'create <tenant> <kind>',
       'create a source: its keys, and the text to paste; a server key is shown this once',
     ),
@@ -69,17 +79,19 @@ export function sourceCommand(context: CliContext): Command {
       const json = jsonFacts(tool!, options)
       if (pull !== undefined) {
         if (options.secret) throw new InputError('--secret: this kind always asks for its secrets')
-        await createPull(tenant, kind, pull, options, command)
+        await createPull(context, tenant, kind, pull, options, command)
         return
       }
       const { assertNoPullOptions } = await import('../../pipeline/sources/pulls/commands/create.ts')
       assertNoPullOptions(options)
-      const base = await senderUrl(options.url, command)
+      const base = await senderUrl(context, options.url, command)
       const { name, address = 'auto' } = options
       if (options.address !== undefined) assertAddressCounts(tool, kind)
       const facts = { kind, address, base, ...(name && { name }), ...json }
       const secret = options.secret ? await drainSecret(tool!, facts, configOf(context, command), context) : undefined
-      const created = await manage(command, (admin) => admin.createSource(tenant, facts, { keys: tool!.keys, secret }))
+      const created = await manageTenants(context, command, (admin) =>
+        admin.createSource(tenant, facts, { keys: tool!.keys, secret }),
+      )
       const { id, key, browserKey, source: made, createdAt } = created
       const url = base + tool!.path(key)
       const setup = setupOf(tool!, { prefix: id, source: made }, base, key)
@@ -102,29 +114,60 @@ export function sourceCommand(context: CliContext): Command {
         ['created', createdAt],
       ])
       if (isSecret) printLines(context.stdout, '\nThe server key is secret, and shown only now.\n')
-      printSetup(setup, id)
+      printSetup(context, setup, id)
     })
+}
 
-  /** The setup of a source, and on standard error the problem of its address. */
-  function printSetup(setup: SourceSetup, id: string): void {
-    if (setup.blocks.length > 0) printLines(context.stdout, `\n${setupText(setup).trimEnd()}\n`)
-    if (setup.note !== null) printLines(context.stdout, `\n${setup.note}\n`)
-    if (setup.warning === null) return
-    printLine(context.stderr, `ipid: ${setup.warning} Then: ./ipid source show ${id} --url https://ipid.example.com`)
+async function createPull(
+  context: CliContext,
+  tenant: string,
+  kind: string,
+  pull: Pull,
+  options: SourceOptions,
+  command: Command,
+) {
+  const { newPull } = await import('../../pipeline/sources/pulls/commands/create.ts')
+  const { facts, secret } = await newPull(pull, options, configOf(context, command), context)
+  const { name } = options
+  const {
+    id,
+    source: own,
+    createdAt,
+  } = await manageTenants(context, command, (admin) =>
+    admin.createSource(tenant, { kind, address: 'payload', ...(name && { name }), pull: facts }, { secret }),
+  )
+  const url = pull.placeOf(facts.settings)
+  const setup = setupText(setupOf((await sourceOfKind(kind)).tool!, { prefix: id, source: own }, ''))
+  if (options.json) {
+    const made = { source_id: id, kind, tenant_id: tenant, key: null, url, setup, created_at: createdAt }
+    printJson(context.stdout, made)
+    return
   }
+  printPairs(context.stdout, [
+    ['source', id],
+    ['kind', kind],
+    ['tenant', tenant],
+    ['url', url],
+    ['created', createdAt],
+  ])
+  printLines(context.stdout, `\n${setup.trimEnd()}\n`)
+}
 
-  subcommand(
+function addShow(source: Command, context: CliContext): void {
+  addSubcommand(
+    source,
     'show <source>',
     'show a source and the text to paste, with its browser key; a server key is shown only once',
   )
     .option('--url <url>', 'address of the API as the sender sees it; kept for the next time')
     .action(async (id: string, options: SourceOptions, command: Command) => {
-      const given = options.url === undefined ? undefined : await senderUrl(options.url, command)
-      const found = await manage(command, (admin) =>
+      const given = options.url === undefined ? undefined : await senderUrl(context, options.url, command)
+      const found = await manageTenants(context, command, (admin) =>
         given === undefined ? admin.getSource(id) : admin.setSource(id, { base: given }),
       )
       const { tool } = await sourceOfKind(found.source.kind)
-      const base = found.source.base ?? (found.source.pull === undefined ? await senderUrl(undefined, command) : '')
+      const base =
+        found.source.base ?? (found.source.pull === undefined ? await senderUrl(context, undefined, command) : '')
       const setup = setupOf(tool!, found, base)
       if (options.json) {
         const { browser_key, note, blocks, warning } = setup
@@ -132,40 +175,33 @@ export function sourceCommand(context: CliContext): Command {
         return
       }
       printPairs(context.stdout, pairsOf(found))
-      printSetup(setup, id)
+      printSetup(context, setup, id)
     })
+}
 
-  async function createPull(tenant: string, kind: string, pull: Pull, options: SourceOptions, command: Command) {
-    const { newPull } = await import('../../pipeline/sources/pulls/commands/create.ts')
-    const { facts, secret } = await newPull(pull, options, configOf(context, command), context)
-    const { name } = options
-    const {
-      id,
-      source: own,
-      createdAt,
-    } = await manage(command, (admin) =>
-      admin.createSource(tenant, { kind, address: 'payload', ...(name && { name }), pull: facts }, { secret }),
-    )
-    const url = pull.placeOf(facts.settings)
-    const setup = setupText(setupOf((await sourceOfKind(kind)).tool!, { prefix: id, source: own }, ''))
-    if (options.json) {
-      const made = { source_id: id, kind, tenant_id: tenant, key: null, url, setup, created_at: createdAt }
-      printJson(context.stdout, made)
-      return
-    }
-    printPairs(context.stdout, [
-      ['source', id],
-      ['kind', kind],
-      ['tenant', tenant],
-      ['url', url],
-      ['created', createdAt],
-    ])
-    printLines(context.stdout, `\n${setup.trimEnd()}\n`)
+/** The setup of a source, and on standard error the problem of its address. */
+function printSetup(context: CliContext, setup: SourceSetup, id: string): void {
+  if (setup.blocks.length > 0) printLines(context.stdout, `\n${setupText(setup).trimEnd()}\n`)
+  if (setup.note !== null) printLines(context.stdout, `\n${setup.note}\n`)
+  if (setup.warning === null) return
+  printLine(context.stderr, `ipid: ${setup.warning} Then: ./ipid source show ${id} --url https://ipid.example.com`)
+}
+
+/** Checked before a source is made: its key is shown only once. */
+async function senderUrl(context: CliContext, given: string | undefined, command: Command): Promise<string> {
+  if (given === undefined)
+    return await (await import('../../terminal/instance.ts')).apiUrlOf(configOf(context, command))
+  try {
+    return httpOrigin(given)
+  } catch (error) {
+    throw new InputError(`--url ${JSON.stringify(given)}: ${(error as Error).message}`)
   }
+}
 
-  subcommand('list <tenant>', 'list the sources of a tenant and their health, revoked ones too').action(
+function addList(source: Command, context: CliContext): void {
+  addSubcommand(source, 'list <tenant>', 'list the sources of a tenant and their health, revoked ones too').action(
     async (tenant: string, options: SourceOptions, command: Command) => {
-      const [found, pulls] = await manage(command, async (admin, client) => {
+      const [found, pulls] = await manageTenants(context, command, async (admin, client) => {
         const sources = await admin.listSources(tenant)
         const [{ pullStatuses }, { ingest }] = await Promise.all([
           import('../../pipeline/sources/pulls/statuses.ts'),
@@ -173,7 +209,7 @@ export function sourceCommand(context: CliContext): Command {
         ])
         return [sources, await pullStatuses(client, ingest, sources)] as const
       })
-      const [tools, counts] = await Promise.all([toolsByKind(), countsOf(tenant, command)])
+      const [tools, counts] = await Promise.all([toolsByKind(), countsOf(context, tenant, command)])
       const known = typeof counts === 'string' ? undefined : counts
       const reports = found.map((source) => sourceReport(source, tools.get(source.source.kind), known, Date.now()))
       if (typeof counts === 'string') printLine(context.stderr, `ipid: without health: ${counts}`)
@@ -183,13 +219,91 @@ export function sourceCommand(context: CliContext): Command {
           reports.map((report) => ({ ...report, tenant_id: tenant, pull: pulls.get(report.source_id) ?? null })),
         )
       printReports(
+        context,
         reports.map((report) => ({ ...report, last_used: pulls.get(report.source_id)?.last_run ?? report.last_used })),
       )
       for (const [id, pull] of pulls) for (const line of pullText(id, pull)) printLine(context.stdout, line)
     },
   )
+}
 
-  addJsonOptions(subcommand('set <source>', 'change a source; in force at once'))
+function printReports(context: CliContext, reports: readonly ListedSource[]): void {
+  const rows = reports.map(({ today, findings, state, ...report }) => [
+    ...[report.source_id, report.kind, report.name, report.address, report.created_at, report.last_used],
+    ...[today?.received, today?.without_address, today?.rejected],
+    state === 'attention' ? findings.map(({ kind }) => kind).join(' ') : state,
+  ])
+  const headings = [
+    'SOURCE',
+    'KIND',
+    'NAME',
+    'ADDRESS',
+    'CREATED',
+    'LAST USED',
+    'TODAY',
+    'NO ADDRESS',
+    'REJECTED',
+    'HEALTH',
+  ]
+  printTable(context.stdout, headings, rows)
+  const lines = reports.flatMap(({ source_id, findings }) =>
+    findings.flatMap(({ text, mend, code }) => [
+      `${source_id}: ${text} ${mend}`,
+      ...(code === null ? [] : [`  ${code}`]),
+    ]),
+  )
+  if (lines.length > 0) printLine(context.stdout, '')
+  for (const line of lines) printLine(context.stdout, line)
+}
+
+/** Counts of the tenant's sources by id, or why there are none. */
+async function countsOf(
+  context: CliContext,
+  tenant: string,
+  command: Command,
+): Promise<ReadonlyMap<string, SourceCounts> | string> {
+  const [
+    { asInstance, clickhouseUrlOf },
+    { connectClickHouse, DATABASE, givenUp },
+    { readSourceCounts },
+    { unavailable },
+  ] = await Promise.all([
+    import('../../terminal/instance.ts'),
+    import('../../stores/clickhouse/client.ts'),
+    import('../sources/counts.ts'),
+    import('../../stores/clickhouse/failures.ts'),
+  ])
+  let client: ReturnType<typeof connectClickHouse> | undefined
+  try {
+    const url = await clickhouseUrlOf(await asInstance(configOf(context, command)))
+    client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: COUNTS_MS })
+    return await readSourceCounts(client, tenant, Date.now(), givenUp(COUNTS_MS / 1_000))
+  } catch (error) {
+    return error instanceof StartupError ? error.message : unavailable(error).message
+  } finally {
+    await client?.close()
+  }
+}
+
+/** The state of a pull, in a few lines. */
+function pullText(id: string, pull: PullStatus): string[] {
+  const { objects, refused, lines, rejected, next_run: next, last_error: error, past } = pull
+  const also = [
+    ...(refused > 0 ? [`${refused} refused`] : []),
+    ...(rejected > 0 ? [`${rejected} lines rejected`] : []),
+    ...(next === null ? [] : [`next run ${next}`]),
+  ]
+  return [
+    '',
+    `${id} ${pull.text}`,
+    `  ${pull.place}: ${[`${numbered(objects, 'object')}, ${numbered(lines, 'line')}`, ...also].join(', ')}`,
+    ...(past === null ? [] : [`  still to fetch: ${past}`]),
+    ...(error === null ? [] : [`  last error, ${error.at}: ${error.message}`]),
+  ]
+}
+
+function addSet(source: Command, context: CliContext): void {
+  addJsonOptions(addSubcommand(source, 'set <source>', 'change a source; in force at once'))
     .addOption(addressOption())
     .option('--name <text>', 'name for people')
     .option(
@@ -201,7 +315,7 @@ export function sourceCommand(context: CliContext): Command {
         command.error('nothing to set: give --address, --name, --map, --preset, --verify or --secret')
       }
       const change = { ...(address && { address }), ...(name && { name }) }
-      const changed = await manage(command, async (admin, client) => {
+      const changed = await manageTenants(context, command, async (admin, client) => {
         const known = await admin.getSource(id)
         const { tool, pull } = await sourceOfKind(known.source.kind)
         if (address !== undefined) assertAddressCounts(tool, known.source.kind)
@@ -223,10 +337,12 @@ export function sourceCommand(context: CliContext): Command {
         const sealed = await drainSecret(tool!, { ...known.source, ...facts }, configOf(context, command), context)
         return await admin.setSource(id, { ...facts, secret: sealed(id) })
       })
-      printSource(changed, json)
+      printSource(context, changed, json)
     })
+}
 
-  subcommand('run <source>', 'fetch a source now, where the role batch runs; its schedule stays')
+function addRun(source: Command, context: CliContext): void {
+  addSubcommand(source, 'run <source>', 'fetch a source now, where the role batch runs; its schedule stays')
     .option(
       '--from <day>',
       'also fetch the past since this UTC day, YYYY-MM-DD; data that was fetched before is left out',
@@ -234,22 +350,36 @@ export function sourceCommand(context: CliContext): Command {
     .action(async (id: string, { from, json }: SourceOptions, command: Command) => {
       const { askRun, readPastDay } = await import('../../pipeline/sources/pulls/commands/ask.ts')
       const day = from === undefined ? undefined : readPastDay(from)
-      printSource(await manage(command, (admin, client) => askRun(client, admin, id, day)), json)
+      printSource(
+        context,
+        await manageTenants(context, command, (admin, client) => askRun(client, admin, id, day)),
+        json,
+      )
     })
+}
 
+function addPauseAndResume(source: Command, context: CliContext): void {
   for (const [verb, about] of [
     ['pause', 'stop fetching a source, after the job in progress'],
     ['resume', 'fetch a paused source again'],
   ] as const) {
-    subcommand(`${verb} <source>`, about).action(async (id: string, { json }: SourceOptions, command: Command) => {
-      const { setPaused } = await import('../../pipeline/sources/pulls/commands/ask.ts')
-      printSource(await manage(command, (admin) => setPaused(admin, id, verb === 'pause')), json)
-    })
+    addSubcommand(source, `${verb} <source>`, about).action(
+      async (id: string, { json }: SourceOptions, command: Command) => {
+        const { setPaused } = await import('../../pipeline/sources/pulls/commands/ask.ts')
+        printSource(
+          context,
+          await manageTenants(context, command, (admin) => setPaused(admin, id, verb === 'pause')),
+          json,
+        )
+      },
+    )
   }
+}
 
-  subcommand('revoke <source>', 'revoke the key of a source for ever').action(
+function addRevoke(source: Command, context: CliContext): void {
+  addSubcommand(source, 'revoke <source>', 'revoke the key of a source for ever').action(
     async (id: string, { json }: SourceOptions, command: Command) => {
-      const revoked = await manage(command, (admin) => admin.revokeSource(id))
+      const revoked = await manageTenants(context, command, (admin) => admin.revokeSource(id))
       if (json) return printJson(context.stdout, sourceJson(revoked))
       printPairs(context.stdout, [
         ['source', revoked.prefix],
@@ -258,108 +388,14 @@ export function sourceCommand(context: CliContext): Command {
       ])
     },
   )
-
-  function printReports(reports: readonly ListedSource[]): void {
-    const rows = reports.map(({ today, findings, state, ...report }) => [
-      ...[report.source_id, report.kind, report.name, report.address, report.created_at, report.last_used],
-      ...[today?.received, today?.without_address, today?.rejected],
-      state === 'attention' ? findings.map(({ kind }) => kind).join(' ') : state,
-    ])
-    const headings = [
-      'SOURCE',
-      'KIND',
-      'NAME',
-      'ADDRESS',
-      'CREATED',
-      'LAST USED',
-      'TODAY',
-      'NO ADDRESS',
-      'REJECTED',
-      'HEALTH',
-    ]
-    printTable(context.stdout, headings, rows)
-    const lines = reports.flatMap(({ source_id, findings }) =>
-      findings.flatMap(({ text, mend, code }) => [
-        `${source_id}: ${text} ${mend}`,
-        ...(code === null ? [] : [`  ${code}`]),
-      ]),
-    )
-    if (lines.length > 0) printLine(context.stdout, '')
-    for (const line of lines) printLine(context.stdout, line)
-  }
-
-  /** Counts of the tenant's sources by id, or why there are none. */
-  async function countsOf(tenant: string, command: Command): Promise<ReadonlyMap<string, SourceCounts> | string> {
-    const [
-      { asInstance, clickhouseUrlOf },
-      { connectClickHouse, DATABASE, givenUp },
-      { readSourceCounts },
-      { unavailable },
-    ] = await Promise.all([
-      import('../../terminal/instance.ts'),
-      import('../../stores/clickhouse/client.ts'),
-      import('../sources/counts.ts'),
-      import('../../stores/clickhouse/failures.ts'),
-    ])
-    let client: ReturnType<typeof connectClickHouse> | undefined
-    try {
-      const url = await clickhouseUrlOf(await asInstance(configOf(context, command)))
-      client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: COUNTS_MS })
-      return await readSourceCounts(client, tenant, Date.now(), givenUp(COUNTS_MS / 1_000))
-    } catch (error) {
-      return error instanceof StartupError ? error.message : unavailable(error).message
-    } finally {
-      await client?.close()
-    }
-  }
-
-  function printSource(found: StoredSource, json = false): void {
-    if (json) {
-      printJson(context.stdout, sourceJson(found))
-      return
-    }
-    printPairs(context.stdout, pairsOf(found))
-  }
-
-  function subcommand(usage: string, about: string): Command {
-    return addSettings(source.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
-  }
-
-  /** Checked before a source is made: its key is shown only once. */
-  async function senderUrl(given: string | undefined, command: Command): Promise<string> {
-    if (given === undefined)
-      return await (await import('../../terminal/instance.ts')).apiUrlOf(configOf(context, command))
-    try {
-      return httpOrigin(given)
-    } catch (error) {
-      throw new InputError(`--url ${JSON.stringify(given)}: ${(error as Error).message}`)
-    }
-  }
-
-  async function manage<T>(command: Command, use: (admin: TenantAdmin, client: RedisClient) => Promise<T>): Promise<T> {
-    const config = configOf(context, command)
-    const { withTenants } = await import('../../terminal/stores.ts')
-    return await withTenants(config, use)
-  }
-
-  return source
 }
 
-/** The state of a pull, in a few lines. */
-function pullText(id: string, pull: PullStatus): string[] {
-  const { objects, refused, lines, rejected, next_run: next, last_error: error, past } = pull
-  const also = [
-    ...(refused > 0 ? [`${refused} refused`] : []),
-    ...(rejected > 0 ? [`${rejected} lines rejected`] : []),
-    ...(next === null ? [] : [`next run ${next}`]),
-  ]
-  return [
-    '',
-    `${id} ${pull.text}`,
-    `  ${pull.place}: ${[`${numbered(objects, 'object')}, ${numbered(lines, 'line')}`, ...also].join(', ')}`,
-    ...(past === null ? [] : [`  still to fetch: ${past}`]),
-    ...(error === null ? [] : [`  last error, ${error.at}: ${error.message}`]),
-  ]
+function printSource(context: CliContext, found: StoredSource, json = false): void {
+  if (json) {
+    printJson(context.stdout, sourceJson(found))
+    return
+  }
+  printPairs(context.stdout, pairsOf(found))
 }
 
 async function sourceOfKind(kind: string): Promise<Source> {

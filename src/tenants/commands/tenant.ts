@@ -8,8 +8,7 @@ import { numbered } from '../../run/counted.ts'
 import { InputError } from '../../run/errors.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printPairs, printTable } from '../../terminal/print.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
-import type { TenantAdmin } from '../admin.ts'
+import { addSubcommand, manageTenants } from '../../terminal/subcommand.ts'
 import type { Tenant } from '../tenancy.ts'
 
 interface TenantOptions {
@@ -25,28 +24,33 @@ interface TenantOptions {
 export function tenantCommand(context: CliContext): Command {
   const tenant = new Command('tenant')
 
-  subcommand('create <name>', 'create a tenant; its name may have a-z, 0-9 and -')
+  addSubcommand(tenant, 'create <name>', 'create a tenant; its name may have a-z, 0-9 and -')
     .addOption(planOption())
     .addOption(archiveOption())
     .addOption(retentionOption())
     .addOption(addressesOption())
     .addOption(unclassifiedOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
-      printTenant(options, await manage(command, (admin) => admin.createTenant(name, changeOf(options))))
+      printTenant(
+        options,
+        await manageTenants(context, command, (admin) => admin.createTenant(name, changeOf(options))),
+      )
     })
 
-  subcommand('list', 'list all tenants').action(async (options: TenantOptions, command: Command) => {
-    const tenants = await manage(command, (admin) => admin.listTenants())
+  addSubcommand(tenant, 'list', 'list all tenants').action(async (options: TenantOptions, command: Command) => {
+    const tenants = await manageTenants(context, command, (admin) => admin.listTenants())
     if (options.json) return printJson(context.stdout, tenants.map(tenantJson))
     const rows = tenants.map(({ id, plan, archive, addresses, createdAt }) => [id, plan, archive, addresses, createdAt])
     printTable(context.stdout, ['TENANT', 'PLAN', 'ARCHIVE', 'ADDRESSES', 'CREATED'], rows)
   })
 
-  subcommand('show <name>', 'show a tenant').action(async (name: string, options: TenantOptions, command: Command) => {
-    printTenant(options, await manage(command, (admin) => admin.getTenant(name)))
-  })
+  addSubcommand(tenant, 'show <name>', 'show a tenant').action(
+    async (name: string, options: TenantOptions, command: Command) => {
+      printTenant(options, await manageTenants(context, command, (admin) => admin.getTenant(name)))
+    },
+  )
 
-  subcommand('set <name>', 'change a tenant; applies at once')
+  addSubcommand(tenant, 'set <name>', 'change a tenant; applies at once')
     .addOption(planOption())
     .addOption(archiveOption())
     .addOption(retentionOption())
@@ -56,20 +60,10 @@ export function tenantCommand(context: CliContext): Command {
       const change = changeOf(options)
       if (Object.keys(change).length === 0)
         command.error('nothing to set: give --plan, --archive, --retention-days, --addresses or --unclassified')
-      printTenant(options, await manage(command, (admin) => admin.setTenant(name, change)))
+      printTenant(options, await manageTenants(context, command, (admin) => admin.setTenant(name, change)))
     })
 
   tenant.addCommand(deleteTenantCommand(context))
-
-  function subcommand(usage: string, about: string): Command {
-    return addSettings(tenant.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
-  }
-
-  async function manage<T>(command: Command, use: (admin: TenantAdmin) => Promise<T>): Promise<T> {
-    const config = configOf(context, command)
-    const { withTenants } = await import('../../terminal/stores.ts')
-    return await withTenants(config, use)
-  }
 
   function printTenant(options: TenantOptions, found: Tenant): void {
     if (options.json) {

@@ -4,18 +4,22 @@ import type { TenantCopy } from '../../../schemas/backup.ts'
 import type { ExportRecord } from '../../../schemas/export.ts'
 import type { SegmentRecord } from '../../../schemas/segment.ts'
 import type { TenantRecord } from '../../../schemas/tenant.ts'
+import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import { SharedDailyQuota } from '../quota.ts'
-import { RedisTokenCounters } from './token-counters.ts'
+import { DAILY_LOOKUPS } from '../limits/limits.ts'
+import { RedisTokenCounters } from '../limits/redis/token-counters.ts'
 
 const createTenantScript = loadScript(import.meta.url, './createTenant-1.lua')
 const createKeyScript = loadScript(import.meta.url, './createKey-5.lua')
 const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
 
 const RESTORED = 'it comes from a backup: look where it sends, then resume it'
+
+/** The key of the daily lookups. */
+const lookupsOf = (tenantId: string, day: string) => keys.tokens(tenantId, DAILY_LOOKUPS.counter, undefined, day)
 
 function pausedPull(key: ApiKeyRecord): ApiKeyRecord {
   const { source } = key
@@ -25,13 +29,13 @@ function pausedPull(key: ApiKeyRecord): ApiKeyRecord {
 /** Copies tenants for backup and restore: records with all fields, and hashes of keys. */
 export class TenantCopies {
   readonly #client: RedisClient
-  readonly #quota: SharedDailyQuota
+  readonly #counters: RedisTokenCounters
   readonly #clock: Clock
 
   constructor(client: RedisClient, clock: Clock) {
     this.#client = client
     this.#clock = clock
-    this.#quota = new SharedDailyQuota(new RedisTokenCounters(client), clock)
+    this.#counters = new RedisTokenCounters(client)
   }
 
   /** Ordered by name. */
@@ -47,7 +51,8 @@ export class TenantCopies {
         this.#recordsIn<AlertRecord>(keys.alertsOf(id)),
         this.#recordsIn<ExportRecord>(keys.exportsOf(id)),
       ])
-      const lookups = await this.#quota.today(id)
+      const day = utcDay(this.#clock.now())
+      const lookups = { day, used: await this.#counters.used(lookupsOf(id, day)) }
       yield { id, record: JSON.parse(json) as TenantRecord, keys: copied, segments, alerts, exports, lookups }
     }
   }
@@ -101,7 +106,7 @@ export class TenantCopies {
       await this.#client.hsetnx(keys.exportsOf(id), exportId, JSON.stringify({ ...one, ...since }))
       await this.#client.sadd(keys.exportingTenants(), id)
     }
-    if (lookups.used > 0) await this.#quota.set(id, lookups)
+    if (lookups.used > 0) await this.#client.set(lookupsOf(id, lookups.day), lookups.used, 'PX', 2 * DAY_MS)
   }
 
   /** Records by id. */

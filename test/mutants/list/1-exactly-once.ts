@@ -330,7 +330,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/streams/forgetSeen-1.lua',
     from: 'if claimId and msOf(claimId) < before then',
     to: 'if claimId then',
-    noticedBy: [['test/extended/erasure-redis.test.ts']],
+    noticedBy: [['test/extended/erase.test.ts', 'a claim is released unless']],
   },
   {
     name: 'intent-first',

@@ -63,9 +63,9 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'bucket-of-the-tenant',
     promise: 'the rate limit of a tenant is its own',
-    file: 'src/tenants/redis/token-counters.ts',
-    from: 'keys.rateBucket(tenantId, keyId)',
-    to: "keys.rateBucket(tenantId && 'all', keyId)",
+    file: 'src/tenants/limits/limits.ts',
+    from: 'keys.tokens(tenant.id, counter, SCOPES[scope](caller)),',
+    to: "keys.tokens('all', counter, SCOPES[scope](caller)),",
     noticedBy: [
       ['test/integration/http-tenants.test.ts', "a tenant's rate limit spans its keys and all ingress processes"],
     ],
@@ -73,20 +73,18 @@ export const TENANTS_APART: readonly Mutant[] = [
   {
     name: 'quota-counted',
     promise: 'the quota is counted exactly, over all processes',
-    file: 'src/tenants/redis/takeTokens-N.lua',
+    file: 'src/tenants/limits/redis/tokens.lua',
     from: 'granted * each * unit',
     to: 'granted * unit',
-    noticedBy: [['test/integration/daily-quota.test.ts', 'processes count one quota exactly, refuse whole requests']],
+    noticedBy: [['test/integration/tenants-limits.test.ts', 'a quota refuses whole requests, says when it restarts']],
   },
   {
     name: 'quota-of-the-tenant',
     promise: 'the quota of a tenant is its own',
-    file: 'src/tenants/redis/token-counters.ts',
-    from: ': keys.lookups(tenantId, window),',
-    to: ": keys.lookups('all', window),",
-    noticedBy: [
-      ['test/integration/daily-quota.test.ts', 'requests asked together count as if each had come alone, in few calls'],
-    ],
+    file: 'src/tenants/limits/limits.ts',
+    from: 'keys.tokens(tenant.id, counter, SCOPES[scope](caller), window)',
+    to: "keys.tokens('all', counter, SCOPES[scope](caller), window)",
+    noticedBy: [['test/integration/tenants-limits.test.ts', 'requests asked together count as if each had come alone']],
   },
   {
     name: 'tail-of-the-tenant',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackupFigures } from '../../../schemas/backup.ts'
-import { assertEqual, compareFigures } from '../../../src/operations/backup/comparison.ts'
+import { assertEqual, compareFigures } from '../../../src/operations/backup/commands/check.ts'
 import { crc32, TableMeters } from '../../../src/operations/backup/figures.ts'
 import { BackupRefusedError } from '../../../src/operations/backup/ports.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type StatsFs, statfsSync } from 'node:fs'
 import { test } from 'node:test'
-import { assertRoom } from '../../../src/operations/backup/room.ts'
+import { assertRoom } from '../../../src/operations/backup/scheduled.ts'
 import { UnavailableError } from '../../../src/run/errors.ts'
 
 const MIB = 1_048_576

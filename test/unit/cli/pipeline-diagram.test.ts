@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ingest } from '../../../pipelines/ingest.ts'
-import { drawPipeline, waitingByGroup } from '../../../src/pipeline/commands/pipeline-diagram.ts'
+import { drawPipeline, waitingByGroup } from '../../../src/pipeline/commands/pipeline.ts'
 import type { Lane } from '../../../src/pipeline/declaration/lane.ts'
 import { sinkNamed } from '../../support/pipeline.ts'
 

@@ -97,7 +97,7 @@ test('a status and a version load the clients of the stores, and no code of the 
   const packages = await findPackages()
   const clients = [...packages('stores/redis/connect'), ...packages('stores/clickhouse/client')]
   const loaded = [
-    ...['operations/status/role/sources', 'operations/status/collect', 'operations/status/commands/status-output'],
+    ...['operations/status/role/sources', 'operations/status/collect'],
     ...['terminal/stores', 'terminal/instance', 'stores/redis/data-form', 'stores/clickhouse/migrate'],
   ]
   for (const source of loaded) {

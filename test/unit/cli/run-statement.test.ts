@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { runStatement } from '../../../src/cli/run-statement.ts'
+import { runStatement } from '../../../src/cli/sql.ts'
 
 const EVIL = 'a\u001b]0;owned\u0007\r\nb\u009b31m\u202ec'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CallBatcher } from '../../../src/tenants/shared-tokens.ts'
+import { CallBatcher } from '../../../src/tenants/limits/shared-tokens.ts'
 
 /** Calls that are answered by the test. */
 function heldCalls() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inOrder } from '../../../src/run/in-order.ts'
+import { inOrder } from '../../../src/operations/dead-letters/dead-letters.ts'
 
 /** Yields values one by one, and notes each request. */
 async function* valuesOf(values: readonly number[], asked: number[] = []): AsyncGenerator<number, void> {

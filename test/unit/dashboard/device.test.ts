@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deviceOf } from '../../../src/dashboard/server/device.ts'
+import { deviceOf } from '../../../src/dashboard/server/signing.ts'
 
 test('a device is named in a few words, and never in those of the client', () => {
   const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)'

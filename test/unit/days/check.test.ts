@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { ROW_COLUMNS } from '../../../schemas/row.ts'
-import { CHECK, HAS_PAGE } from '../../../src/days/check.ts'
-import { BUILD_SQL } from '../../../src/days/day-tables.ts'
+import { BUILD_SQL, CHECK, HAS_PAGE } from '../../../src/days/day-tables.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SETTINGS } from '../../../src/config/settings.ts'
-import { misspelt } from '../../../src/operations/doctor/setting-names.ts'
+import { misspelt } from '../../../src/operations/doctor/settings.ts'
 
 const VARIABLES = Object.values(SETTINGS).map(({ env }) => env)
 

@@ -24,7 +24,7 @@ import { acceptEvents } from '../../../src/pipeline/sources/live/keep.ts'
 import { enrich } from '../../../src/pipeline/stages/enrich.ts'
 import { filterNoise } from '../../../src/pipeline/stages/filter-noise.ts'
 import { readWhole } from '../../support/batch.ts'
-import { BOTS_TRIED, BROWSERS } from '../../support/bots.ts'
+import { BOTS_TRIED, BROWSERS, UNNAMED_BOTS } from '../../support/bots.ts'
 import { address } from '../../support/enrichment-data.ts'
 import { readEvents } from '../../support/read-events.ts'
 
@@ -68,6 +68,13 @@ test('no browser of a person is a bot, and neither is an app that names itself',
     [],
   )
   assert.ok(BROWSERS.length >= 40)
+})
+
+test('a bot without a name of ours is one, also when it calls itself a device', () => {
+  assert.deepEqual(
+    UNNAMED_BOTS.filter((userAgent) => botOf(userAgent) !== 'other'),
+    [],
+  )
 })
 
 test('most bots of a public collection are recognised', (t) => {

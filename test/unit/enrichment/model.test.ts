@@ -5,10 +5,15 @@ import { parse } from 'csv-parse/sync'
 import { examplesOf } from '../../../bench/model/examples.ts'
 import { tuningLabels } from '../../../bench/model/labelled.ts'
 import { formatWeights, train } from '../../../bench/model/train.ts'
-import { withoutDeciding } from '../../../src/enrichment/rules/model/deciding.ts'
 import { featuresOf } from '../../../src/enrichment/rules/model/features.ts'
 import { packScatter } from '../../../src/enrichment/rules/model/scatter.ts'
-import { overrule, parseWeights, readWeights, sharesOf } from '../../../src/enrichment/rules/model/vote.ts'
+import {
+  overrule,
+  parseWeights,
+  readWeights,
+  sharesOf,
+  withoutDeciding,
+} from '../../../src/enrichment/rules/model/vote.ts'
 
 const OPTIONS = { featureMin: 2, rounds: 5, rate: 0.1, decay: 0.001 }
 const subject = (name: string, asn: number, asAddresses: number, asHasV6 = false, asScatter?: number) => ({

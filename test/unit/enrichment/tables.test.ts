@@ -49,6 +49,24 @@ test('NDJSON gives the same as CSV', async () => {
   assert.equal(table.findAs?.(64_500), undefined)
 })
 
+test('\\N, with which databases export NULL, is empty in every column', async () => {
+  const columns =
+    'network,business_name,org_name,hostname,domain,industry,industry_category,classification,description,asn,as_name,country_code'
+  const names = columns.split(',').slice(1)
+  const row = Object.fromEntries(names.map((name) => [name, '\\N']))
+  const rows = [
+    { network: '81.2.69.0/24', ...row, business_name: 'Example' },
+    { network: '81.2.70.0/24', ...row },
+  ]
+  const csv = [columns, ...rows.map((each) => Object.values(each).join()), `81.2.71.0/24,Third,${'"\\N",'.repeat(9)}\\N`]
+  const json = rows.map((each) => JSON.stringify(each))
+  for (const table of [await load(csv.join('\n')), await load(json.join('\n'), 'ndjson')]) {
+    assert.deepEqual(table.find(address('81.2.69.1'))?.data, { business_name: 'Example' })
+    assert.deepEqual(table.find(address('81.2.70.1'))?.data ?? {}, {})
+  }
+  assert.deepEqual((await load(csv.join('\n'))).find(address('81.2.71.1'))?.data, { business_name: 'Third' })
+})
+
 test('inside one table the most specific network wins', async () => {
   const table = await load(
     [

@@ -25,6 +25,12 @@ interface Case {
   readonly evidence: object
 }
 
+const LITE_ROW = {
+  ...{ country: 'Australia', country_code: 'AU', continent: 'Oceania', continent_code: 'OC' },
+  ...{ asn: 'AS64500', as_name: 'Example, Inc.', as_domain: 'example.com' },
+}
+const ndjson = (...rows: object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
+
 const AS = { asn: 64_500, as_name: 'Example, Inc.', org_name: 'Example, Inc.' }
 
 const CASES: readonly Case[] = [
@@ -38,6 +44,44 @@ const CASES: readonly Case[] = [
     recognisedAs: 'IPinfo Lite table',
     data: { ...AS, country: 'Australia', country_code: 'AU', continent: 'Oceania' },
     evidence: { asn: 64_500, asName: 'Example, Inc.', asDomain: 'example.com' },
+  },
+  ...['ipinfo_lite.ndjson', 'ipinfo_lite.json.gz'].map((file) => ({
+    file,
+    text: ndjson({ network: '81.2.69.0/24', ...LITE_ROW }, { network: '81.2.70.0/24', country_code: 'CN', asn: null }),
+    kind: 'asn',
+    recognisedAs: 'IPinfo Lite table',
+    data: { ...AS, country: 'Australia', country_code: 'AU', continent: 'Oceania' },
+    evidence: { asn: 64_500, asName: 'Example, Inc.', asDomain: 'example.com' },
+  })),
+  {
+    file: 'asn.ndjson.gz',
+    text: ndjson({
+      ...{ start_ip: '81.2.69.0', end_ip: '81.2.69.255', join_key: '81.2.0.0', asn: 'AS64500', domain: 'example.com' },
+      ...{ name: 'Example, Inc.', type: 'hosting', country: 'US', geo: { city: 'x' } },
+    }),
+    kind: 'asn',
+    recognisedAs: 'IPinfo ASN table',
+    data: AS,
+    evidence: { asn: 64_500, asName: 'Example, Inc.', asDomain: 'example.com', asType: 'hosting' },
+  },
+  {
+    file: 'null.csv',
+    text: `network,country,country_code,continent,continent_code,asn,as_name,as_domain
+81.2.69.0/24,\\N,\\N,"\\N",\\N,AS64500,"Example, Inc.",\\N
+81.2.70.0/24,China,CN,Asia,AS,AS64501,Other,other.example
+`,
+    kind: 'asn',
+    recognisedAs: 'IPinfo Lite table',
+    data: AS,
+    evidence: { asn: 64_500, asName: 'Example, Inc.' },
+  },
+  {
+    file: 'null.tsv',
+    text: '81.2.68.0\t81.2.68.255\t\\N\t\\N\t\\N\n81.2.69.0\t81.2.69.255\t64500\t\\N\tExample, Inc.\n',
+    kind: 'asn',
+    recognisedAs: 'iptoasn ASN table',
+    data: AS,
+    evidence: { asn: 64_500, asName: 'Example, Inc.' },
   },
   {
     file: 'asn.csv',
@@ -180,6 +224,9 @@ test('a file is recognised by its first line with content, plain or gzip', async
     ['a.csv.gz', comments + csv, 'IPinfo'],
     ['a.csv', `${comments}81.2.69.0/24,DE,,,`, 'geofeed'],
     ['a.csv', `${comments}network,business_name\n81.2.69.0/24,x\n`, 'organisation'],
+    ['a.ndjson', `\ufeff\n${ndjson({ network: '81.2.69.0/24', ...LITE_ROW })}`, 'IPinfo'],
+    ['a.ndjson', ndjson({ network: '81.2.69.0/24', business_name: 'x', as_domain: 'x.example' }), 'organisation'],
+    ['a.ndjson', ndjson({ network: '81.2.69.0/24', asn: 64_500, as_name: 'x' }), 'organisation'],
   ] as const) {
     assert.match((await load(t, file, text)).recognisedAs, new RegExp(`^${kind}`), file)
   }
@@ -210,6 +257,9 @@ test("an error in a vendor's table is reported with its line", async (t) => {
     ['a.tsv', '81.2.69.0\t81.2.69.9\t1\tUS\tx\nnetwork\tname\n', /^line 2: "network-name" is not a range/],
     ['a.tsv', '81.2.69.0\t81.2.69.9\tAcme\tUS\n', /^line 1: "Acme" is not an AS number: a file of iptoasn\.com/],
     ['a.tsv', '81.2.69.0\t81.2.69.9\t0\tNone\tNot routed\n', /no rows/],
+    ['a.ndjson', ndjson({ network: '81.2.69.0/24', ...LITE_ROW }, LITE_ROW), /^line 2: `network` is missing$/],
+    ['a.ndjson', ndjson({ network: 'AS64500', ...LITE_ROW }), /^line 1: "AS64500" is not a network/],
+    ['a.json', `${ndjson({ network: '81.2.69.0/24', ...LITE_ROW })}{"network":}\n`, /^line 2: not JSON: /],
   ]
   for (const [file, text, reason] of wrong) {
     await assert.rejects(load(t, file, text), (error: unknown) => {

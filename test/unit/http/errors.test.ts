@@ -7,11 +7,10 @@ import { DEFAULT_HTTP_LIMITS } from '../../../src/http/engine/limits.ts'
 import { tooSlow } from '../../../src/http/engine/request-body.ts'
 import { ERROR_MEANINGS, errorResponse } from '../../../src/http/route/errors.ts'
 import { BackpressureError, UnavailableError } from '../../../src/run/errors.ts'
-import { acme } from '../../support/http.ts'
+import { acme, fullLimit } from '../../support/http.ts'
 
 test('a 429 names its limit for metrics, and no other status does', async () => {
-  const used = { allowed: false, limit: 1, used: 1, resetAt: '', resetSeconds: 1 }
-  const quota = await takeQuota({ take: async () => used }, acme, 1).catch((error: unknown) => error)
+  const quota = await takeQuota(fullLimit, acme, 1).catch((error: unknown) => error)
   const failures = [
     ...[new BackpressureError('full'), new BackpressureError('jobs', 10, 'jobs'), tooMany('slow down', 1, 'rate')],
     ...[quota, new UnavailableError('down'), new HttpError(404, 'nothing'), new Error('bug')],

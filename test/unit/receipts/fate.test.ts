@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EventReceipt } from '../../../schemas/api/receipt.ts'
-import { type Findings, fateOf } from '../../../src/operations/receipts/fate.ts'
+import { type Findings, fateOf } from '../../../src/operations/receipts/receipts.ts'
 
 const AT = ['2026-11-22T08:00:00.000Z', '2026-11-22T08:00:01.000Z', '2026-11-22T08:00:02.000Z'] as const
 const live = (

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VectoredCommand } from '../../../src/stores/redis/vectored-command.ts'
+import { VectoredCommand } from '../../../src/stores/redis/scripts.ts'
 
 /** A socket that keeps the bytes written to it. */
 function listening() {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { trustedProxies } from '../../../src/http/engine/trusted-proxies.ts'
 import { formatNamed, formatOfLines } from '../../../src/pipeline/sources/formats/formats.ts'
 import type { LineResult } from '../../../src/pipeline/sources/formats/line-format.ts'
 
@@ -42,6 +43,108 @@ test('combined: a proxy in a private network names the visitor, and Apache names
   assert.equal(forwarded?.ip, '203.0.113.7')
   assert.equal(spoofed?.ip, '203.0.113.9')
   assert.deepEqual([vhost?.ip, vhost?.page], ['203.0.113.8', { url: 'https://www.example.com/' }])
+})
+
+/** The addresses of lines. @param trusted as in `TRUSTED_PROXIES` */
+function addressesIn(name: string, lines: readonly string[], trusted = '127.0.0.1'): unknown[] {
+  const reader = formatNamed(name)!.reader({ all: false, nowMs: NOW_MS, trusted: trustedProxies(trusted.split(',')) })
+  return lines
+    .map((line) => reader.read(line))
+    .filter((result) => !('skipped' in result))
+    .map((result) => ('event' in result ? result.event.ip : result))
+}
+
+test('combined: X-Forwarded-For is anywhere after the user agent, or first', () => {
+  const request = '[28/Nov/2026:10:01:02 +0000] "GET /p HTTP/1.1" 200 10 "-" "UA"'
+  const cases: [line: string, right: string][] = [
+    [`10.0.0.5 - - ${request} "17.0.0.1:52614"`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} "17.0.0.1:52614, 10.1.2.3:443"`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} "17.253.144.10" "www.example.com"`, '17.253.144.10'],
+    [`10.0.0.5 - - ${request} "www.example.com" "17.253.144.10"`, '17.253.144.10'],
+    [`10.0.0.5 - - ${request} "[2001:db8::1]:443, 10.0.0.9"`, '2001:db8::1'],
+    [`10.0.0.5 - - ${request} 17.0.0.1, 10.0.0.9`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} 17.0.0.1`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} rt=0.005 uct="0.001" ua="35.9.9.9:443" xff="17.0.0.1"`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} 0.005 35.9.9.9:8080 "17.0.0.1"`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} "10.0.0.9" "17.0.0.1"`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} host="35.9.9.9" http_x_forwarded_for=17.0.0.1`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} "\\x22, 17.0.0.1"`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} "-"`, '10.0.0.5'],
+    [`10.0.0.5 - - ${request} "www.example.com" 0.005 "4.2"`, '10.0.0.5'],
+    [`10.0.0.5 - - ${request} upstream="35.9.9.9"`, '10.0.0.5'],
+    [`unix: - - ${request} "17.0.0.1"`, '17.0.0.1'],
+    [`17.0.0.9 - - ${request} "17.9.9.9"`, '17.0.0.9'],
+    [`17.0.0.9:50123 - - ${request}`, '17.0.0.9'],
+    [`"17.253.144.10" 10.0.0.1 - - ${request}`, '17.253.144.10'],
+    [`"17.253.144.10, 10.0.0.9" 10.0.0.1 - bob ${request}`, '17.253.144.10'],
+    [`17.253.144.10, 10.0.0.9 10.0.0.1 - - ${request}`, '17.253.144.10'],
+    [`17.253.144.10 10.0.0.1 - - ${request}`, '17.253.144.10'],
+    [`"[2001:db8::1]:50123" 10.0.0.1 - - ${request}`, '2001:db8::1'],
+    [`"-" 10.0.0.1 - - ${request} "17.0.0.1"`, '17.0.0.1'],
+    [`- 17.0.0.1 - - ${request}`, '17.0.0.1'],
+    [`"17.9.9.9" 17.0.0.1 - - ${request}`, '17.0.0.1'],
+    // An address with a server's port is a virtual host.
+    [`35.9.9.9:80 10.0.0.1 - - ${request}`, '10.0.0.1'],
+    [`"www.example.com" 17.0.0.1 - - ${request}`, '17.0.0.1'],
+  ]
+  for (const [line, right] of cases) assert.deepEqual(addressesIn('combined', [line]), [right], line)
+  const [host] = readAs('combined', [`"www.example.com" 17.0.0.1 - "" ${request}`])
+  assert.deepEqual('event' in host! && host.event.page, { url: 'https://www.example.com/p' })
+})
+
+test('combined: a peer that is a trusted proxy names the visitor, and no other one does', () => {
+  const line = (peer: string, list: string) =>
+    `${peer} - - [28/Nov/2026:10:01:02 +0000] "GET /p HTTP/1.1" 200 10 "-" "UA" "${list}"`
+  const lines = [
+    line('172.68.10.5', '17.253.144.10'),
+    line('10.0.0.5', '17.253.144.10, 172.68.10.5'),
+    line('35.191.0.9', '17.253.144.10, 34.8.8.8'),
+    line('17.0.0.9', '17.253.144.10'),
+  ]
+  const visitor = '17.253.144.10'
+  assert.deepEqual(addressesIn('combined', lines, 'cloudflare,google'), [visitor, visitor, visitor, '17.0.0.9'])
+  assert.deepEqual(addressesIn('combined', lines), ['172.68.10.5', '172.68.10.5', '35.191.0.9', '17.0.0.9'])
+})
+
+test('other logs name the visitor behind a proxy in the same grammar', () => {
+  const w3c = (fields: string, values: string) => [
+    `#Fields: date time cs-method cs-uri-stem sc-status ${fields}`,
+    values,
+  ]
+  const get = '2026-11-28 10:01:02 GET /p 200'
+  const caddy = (request: object) => [
+    JSON.stringify({ ts: 1_795_680_000, status: 200, request: { method: 'GET', uri: '/p', host: 'a.b', ...request } }),
+  ]
+  const traefik = (record: object) => [
+    JSON.stringify({ StartUTC: '2026-11-28T10:01:02Z', RequestMethod: 'GET', DownstreamStatus: 200, ...record }),
+  ]
+  const alb = (client: string) => [
+    `https 2026-11-28T10:01:02.000000Z app/x/1 ${client} 10.0.0.1:80 0 0 0 200 200 1 2 "GET https://a.b:443/p HTTP/1.1" "UA" - -`,
+  ]
+  const cases: [name: string, lines: readonly string[], right: string][] = [
+    ['w3c', w3c('c-ip X-Forwarded-For', `${get} 10.0.0.5 17.0.0.1:52614,+10.1.2.3:443`), '17.0.0.1'],
+    ['w3c', w3c('c-ip cs(X-Forwarded-For)', `${get} 10.0.0.5 "[2001:db8::1]:443"`), '2001:db8::1'],
+    ['w3c', w3c('c-ip X-Forwarded-For', `${get} 17.0.0.9 17.9.9.9`), '17.0.0.9'],
+    ['w3c', w3c('c-ip X-Forwarded-For', `${get} 172.68.10.5 17.0.0.1`), '17.0.0.1'],
+    ['cloudfront', w3c('c-ip x-forwarded-for', `${get} 172.68.10.5 17.9.9.9,%2520172.68.1.1`), '172.68.1.1'],
+    ['cloudfront', w3c('c-ip x-forwarded-for', `${get} 17.0.0.9 17.9.9.9`), '17.0.0.9'],
+    ['caddy', caddy({ remote_addr: '[2001:db8::1]:443' }), '2001:db8::1'],
+    [
+      'caddy',
+      caddy({ remote_ip: '10.0.0.5', headers: { 'X-Forwarded-For': ['17.9.9.9', '17.0.0.1, 10.0.0.6'] } }),
+      '17.0.0.1',
+    ],
+    ['caddy', caddy({ client_ip: '17.0.0.9', headers: { 'X-Forwarded-For': ['17.9.9.9'] } }), '17.0.0.9'],
+    ['traefik', traefik({ ClientHost: '17.0.0.1, 10.0.0.9' }), '17.0.0.1'],
+    ['traefik', traefik({ ClientHost: '10.0.0.9', 'request_X-Forwarded-For': '17.0.0.1:50123' }), '17.0.0.1'],
+    ['alb', alb('17.0.0.1:46532'), '17.0.0.1'],
+    ['alb', alb('2001:db8::1:443'), '2001:db8::1'],
+    ['alb', alb('[2001:db8::1]:443'), '2001:db8::1'],
+    ['json', ['{"ip":"17.0.0.1:52614, 172.68.10.5"}'], '17.0.0.1'],
+  ]
+  for (const [name, lines, right] of cases) {
+    assert.deepEqual(addressesIn(name, lines, 'cloudflare'), [right], `${name} ${lines.at(-1)}`)
+  }
 })
 
 test('combined: only page views, unless all is asked for', () => {

@@ -57,6 +57,24 @@ test('Cloudflare: its fields become an event, credentials are dropped, and its t
   }
 })
 
+test('Vector and Fluent Bit: host is the address of parse_apache_log and apache2, and the name of a machine elsewhere', () => {
+  const cases: [entry: object, ip: string | undefined, host: string | undefined][] = [
+    [{ host: '17.253.144.10', request: 'GET /p HTTP/1.1', status: 200 }, '17.253.144.10', undefined],
+    [{ host: '2001:db8::1', code: '200', path: '/p' }, '2001:db8::1', undefined],
+    [{ host: 'web-1', message: 'started' }, undefined, 'web-1'],
+    [{ host: 'web-1', client: '17.0.0.1', remote: '17.0.0.1' }, '17.0.0.1', 'web-1'],
+    [{ host: '17.9.9.9', client: '17.0.0.1', remote: '17.0.0.1' }, '17.0.0.1', '17.9.9.9'],
+    [{ host: 7 }, undefined, undefined],
+  ]
+  for (const preset of ['vector', 'fluent-bit']) {
+    for (const [entry, ip, host] of cases) {
+      const [event] = eventsOf(JSON.stringify(entry), { preset })
+      assert.equal(event.ip, ip, `${preset} ${JSON.stringify(entry)}`)
+      if (host !== undefined) assert.equal(event.properties.host, host)
+    }
+  }
+})
+
 test('Vercel: log entries of a request have one id, and only requests are events', () => {
   const proxy = { clientIp: '203.0.113.7', timestamp: 1_795_680_000_000, host: 'acme.com', path: '/a', scheme: 'https' }
   const entry = { id: '1', requestId: 'r1', source: 'lambda', message: 'secret', proxy, host: 'x.vercel.app' }
@@ -244,13 +262,14 @@ test('the messages of CloudWatch are entries, with their id and time; its contro
     '17.0.0.1 EXAMPLE0 2026-11-28T10:01:02+00:00',
     '17.0.0.2 EXAMPLE1 2026-11-28T10:00:00.000Z',
     '17.0.0.3 own 2026-11-28T10:00:00.000Z',
-    'START RequestId: 1',
+    '\0row is neither JSON nor a line of a known access log',
   ]
   assert.deepEqual(facts(linesOf(data)), expected)
   assert.deepEqual(facts(linesOf(`${data}${control}\n${data}`)), [...expected, ...expected])
   const records = [control, data].map((text) => ({ data: gzipSync(text).toString('base64') }))
   assert.deepEqual(facts(linesOf(JSON.stringify({ records }), {}, 'r')), expected)
   assert.deepEqual(linesOf(control), [])
+  assert.equal(linesOf(messages('DATA', 'START', 'END')).length, 2, 'it is not refused, so that it is not repeated')
   const many = messages(
     'DATA',
     ...Array.from({ length: 9_000 }, (_, i) => `{"ip":"17.0.0.1","n":${i},"text":"${'x'.repeat(80)}"}`),

@@ -92,12 +92,15 @@ test('an address may have a port, brackets, or more addresses after it', () => {
     '2001:db8::7': '2001:db8::7',
     ' 203.0.113.7 ': '203.0.113.7',
     '203.0.113.7, 10.0.0.1': '203.0.113.7',
+    '198.51.100.1, 203.0.113.7': '203.0.113.7',
+    unknown: undefined,
     '-': undefined,
     '': undefined,
     'acme.com:80': 'acme.com:80',
   }
   for (const [text, expected] of Object.entries(cases)) assert.equal(read(['ip=c'], { c: text }).ip, expected, text)
   assert.equal(read(['ip=c'], { c: ['203.0.113.7', '10.0.0.1'] }).ip, '203.0.113.7')
+  assert.equal(read(['ip=c'], { c: ['198.51.100.1', '203.0.113.7'] }).ip, '203.0.113.7', 'a header that was sent twice')
   assert.equal(read(['ip=c'], { c: null }).ip, undefined)
 })
 

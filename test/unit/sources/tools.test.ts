@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { claimOf } from '../../../src/enrichment/judge.ts'
 import type { BodyScan } from '../../../src/http/engine/body-search.ts'
-import { trustedProxies } from '../../../src/http/engine/client-address.ts'
 import type { Exchange } from '../../../src/http/engine/exchange.ts'
+import { trustedProxies } from '../../../src/http/engine/trusted-proxies.ts'
 import { readAmplitudeEvents } from '../../../src/pipeline/sources/amplitude.ts'
 import { RefusedEvent } from '../../../src/pipeline/sources/live/translated.ts'
 import { matomo, readMatomoRequests } from '../../../src/pipeline/sources/matomo.ts'
@@ -12,15 +12,10 @@ import { readPosthogEvents } from '../../../src/pipeline/sources/posthog.ts'
 import { segment } from '../../../src/pipeline/sources/segment.ts'
 import { readSnowplowEvents } from '../../../src/pipeline/sources/snowplow.ts'
 import { readCalls } from '../../../src/pipeline/sources/tools/calls.ts'
+import { instantOf } from '../../../src/pipeline/sources/tools/clock.ts'
 import { parseExactly, stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
 import { fromBase64, readPayload as readInSlices } from '../../../src/pipeline/sources/tools/payload.ts'
-import {
-  eventOf,
-  instantOf,
-  REMOTE,
-  sessionIdOf,
-  type ToolEvent,
-} from '../../../src/pipeline/sources/tools/tool-event.ts'
+import { eventOf, REMOTE, sessionIdOf, type ToolEvent } from '../../../src/pipeline/sources/tools/tool-event.ts'
 import { Sender } from '../../../src/pipeline/sources/tools/tool-source.ts'
 import { readPageEvents } from '../../../src/pipeline/sources/web.ts'
 import { atOnce } from '../../../src/run/slices.ts'
@@ -120,13 +115,15 @@ test('Amplitude: its time is in milliseconds, a session of -1 is none, and $remo
   const [event] = readAmplitudeEvents(
     {
       api_key: 'k',
-      events: [{ event_type: 'x', insert_id: 'i', time: NOW_MS, session_id: -1, ip: '$remote', user_id: 'u' }],
+      events: [
+        { event_type: 'x', insert_id: 'i', time: NOW_MS, session_id: -1, ip: '$remote', user_id: 'u', device_id: 'd' },
+      ],
     },
     NOW_MS,
   )
   assert.deepEqual(
-    [event!.event_id, event!.timestamp, event!.session_id, event!.ip, event!.user_properties],
-    ['i', '2026-11-26T12:00:00.000Z', undefined, REMOTE, { user_id: 'u' }],
+    [event!.timestamp, event!.session_id, event!.ip, event!.user_properties],
+    ['2026-11-26T12:00:00.000Z', undefined, REMOTE, { user_id: 'u', device_id: 'd' }],
   )
 })
 
@@ -272,16 +269,13 @@ test('ids and names that are numbers are their digits, so that an attempt again 
     const calls = read(`{"type":"track","messageId":${id},"event":${id}}`, (body) =>
       readCalls(body, undefined, 'segment', NOW_MS),
     )
-    const mixpanelEvents = read(`{"event":${id},"properties":{"$insert_id":${id}}}`, (body) =>
-      readMixpanelEvents(body, NOW_MS),
-    )
     const amplitude = read(`{"events":[{"event_type":${id},"insert_id":${id}}]}`, (body) =>
       readAmplitudeEvents(body, NOW_MS),
     )
     const posthog = read(`{"event":${id},"uuid":${id}}`, (body) => readPosthogEvents(body, NOW_MS))
     const snowplow = read(`{"data":[{"e":"se","eid":${id},"se_ac":${id}}]}`, (body) => readSnowplowEvents(body, NOW_MS))
     const web = read(`{"events":[{"id":${id},"type":${id}}]}`, (body) => readPageEvents(body, NOW_MS))
-    assert.deepEqual([calls, mixpanelEvents, amplitude, posthog, snowplow, web], Array(6).fill([[id, id]]))
+    assert.deepEqual([calls, amplitude, posthog, snowplow, web], Array(5).fill([[id, id]]))
     const [[, action]] = read(
       `{"requests":[{"e_a":${id}}]}`,
       (body) => readMatomoRequests(body, NOW_MS) as readonly ToolEvent[],
@@ -368,6 +362,29 @@ test("a server's address is never a visitor's, also when its library asks for th
   }
   assert.equal(sender('auto').addressOf({ ip: REMOTE, library: 'amplitude-ts/2.0' }), '203.0.113.7')
   assert.equal(sender('auto').addressOf({ ip: REMOTE }), '203.0.113.7')
+})
+
+test('an address in a payload is read in every spelling, and a list past private and trusted proxies', () => {
+  const exchange = { request: { head: { origin: '', fetchSite: '', fetchDest: '' } }, peerAddress: () => '203.0.113.7' }
+  const facts = { address: 'auto', isBrowser: false } as const
+  const sender = new Sender(exchange as unknown as Exchange, trustedProxies(['cloudflare']), facts)
+  const cases: [written: unknown, right: unknown][] = [
+    ['17.0.0.1:52614', '17.0.0.1'],
+    ['17.0.0.1, 10.0.0.1', '17.0.0.1'],
+    ['17.9.9.9, 17.0.0.1, 172.68.10.5', '17.0.0.1'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['17.0.0.1,', '17.0.0.1'],
+    ['unknown', undefined],
+    ['-', undefined],
+    ['localhost', 'localhost'],
+  ]
+  for (const [written, right] of cases) {
+    const [call] = readCalls({ type: 'page', messageId: 'a', context: { ip: written } }, undefined, 'segment', NOW_MS)
+    assert.equal(sender.addressOf(call as ToolEvent), right, `segment ${written}`)
+    const capture = { event: '$pageview', distinct_id: 'd', properties: { $ip: written } }
+    const [event] = readPosthogEvents({ batch: [capture] }, NOW_MS)
+    assert.equal(sender.addressOf(event!), right, `posthog ${written}`)
+  }
 })
 
 test('with a browser key neither an address nor a time of the payload counts', () => {

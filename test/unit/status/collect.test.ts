@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collectStatus, NO_JOBS, type StatusSources } from '../../../src/operations/status/collect.ts'
-import { printStatus } from '../../../src/operations/status/commands/status-output.ts'
+import { printStatus } from '../../../src/operations/status/commands/status.ts'
 import { MinuteSums, RecentWork } from '../../../src/operations/status/recent.ts'
 import type { ReadReport } from '../../../src/operations/status/redis/reports.ts'
 import type { RedisStatus } from '../../../src/operations/status/system-status.ts'

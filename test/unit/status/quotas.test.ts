@@ -3,17 +3,18 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { sharedRead } from '../../../src/operations/status/shared-read.ts'
-import { QuotaWatch } from '../../../src/tenants/quota-watch.ts'
+import { QuotaWatch } from '../../../src/tenants/quotas.ts'
 import { silent } from '../../support/pipeline.ts'
 
 test('the tenants nearest to their quota are shown, with the time of passing, read once', async () => {
   const metrics = new Registry()
-  const tenants = Array.from({ length: 50 }, (_, i) => ({ id: `t${i}`, plan: i === 3 ? 'gone' : 'growth' }))
+  const tenants = Array.from({ length: 50 }, (_, i) => {
+    return { id: `t${i}`, plan: { daily_lookups: i === 3 ? 1_000 : 10, monthly_accounts: 5 }, lookupsToday: i === 2 ? 10 : i }
+  })
   const asked: string[] = []
   const watch = new QuotaWatch({
     store: {
       tenants: async () => tenants,
-      lookups: async (ids) => ids.map((_, i) => (i === 2 ? 10 : i)),
       accounts: async (month) =>
         new Map([[`t3`, month === '2026-11' ? 6 : 0], ...tenants.slice(10).map(({ id }) => [id, 1] as const)]),
       passedAt: async (id, month, limit) => {
@@ -21,8 +22,6 @@ test('the tenants nearest to their quota are shown, with the time of passing, re
         return '2026-11-21T10:00:00.000Z'
       },
     },
-    limitsOf: (plan) =>
-      plan === 'growth' ? { daily_lookups: 10, monthly_accounts: 5 } : { daily_lookups: 1_000, monthly_accounts: 5 },
     clock: { now: () => Date.parse('2026-11-22T08:00:00Z') },
     metrics,
     log: silent,

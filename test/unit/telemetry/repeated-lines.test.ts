@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { plainWords } from '../../../src/run/plain-words.ts'
-import { RepeatedLines } from '../../../src/telemetry/repeated-lines.ts'
+import { plainWords } from '../../../src/run/cause-text.ts'
+import { RepeatedLines } from '../../../src/telemetry/logger.ts'
 
 test('a line that a fault repeats is written once a minute, with how often it came', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })

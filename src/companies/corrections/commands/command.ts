@@ -5,10 +5,10 @@ import type { CorrectedAnswer, CorrectionWanted } from '../../../../schemas/dash
 import { systemClock } from '../../../run/clock.ts'
 import { numbered } from '../../../run/counted.ts'
 import { InputError } from '../../../run/errors.ts'
-import { COMMAND_LINE } from '../../../terminal/author.ts'
-import type { CliContext } from '../../../terminal/context.ts'
+import { type CliContext, COMMAND_LINE } from '../../../terminal/context.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { configOf } from '../../../terminal/settings-options.ts'
+import { addSubcommand } from '../../../terminal/subcommand.ts'
 import { tenantOf } from '../../../terminal/tenant-of.ts'
 import type { CompanyCorrections } from '../corrections.ts'
 
@@ -26,7 +26,17 @@ const NOTHING = 'nothing to change'
 /** `ipid company hide|show|rename|merge|note|tag|owner|list|intent-pages|history|undo` */
 export function companyCommand(context: CliContext): Command {
   const company = new Command('company')
+  addCorrections(company, context)
+  addTag(company, context)
+  addList(company, context)
+  addHistory(company, context)
+  addUndo(company, context)
+  addIntentPages(company, context)
+  return company
+}
 
+/** The commands that set one field. */
+function addCorrections(company: Command, context: CliContext): void {
   many('hide <tenant> <company...>', 'leave companies out everywhere', { hidden: true })
   many('show <tenant> <company...>', 'show hidden companies again', { hidden: false })
   one('rename <tenant> <company> <name>', 'give a company a name; "" takes it back', (name) => ({ name }))
@@ -35,15 +45,36 @@ export function companyCommand(context: CliContext): Command {
   }))
   one('note <tenant> <company> <text>', 'write a note about a company; "" removes it', (note) => ({ note }))
   one('owner <tenant> <company> <person>', 'set the owner of a company; "" removes it', (owner) => ({ owner }))
-  subcommand('tag <tenant> <company> <tag...>', 'add tags to a company')
+
+  function one(usage: string, about: string, wantedOf: (value: string) => CorrectionWanted): void {
+    addSubcommand(company, usage, about).action(
+      async (tenant: string, id: string, value: string, flags: Flags, command: Command) => {
+        await correct(context, command, tenant, flags, [id], wantedOf(value))
+      },
+    )
+  }
+
+  function many(usage: string, about: string, wanted: CorrectionWanted): void {
+    addSubcommand(company, usage, about).action(
+      async (tenant: string, ids: string[], flags: Flags, command: Command) => {
+        await correct(context, command, tenant, flags, ids, wanted)
+      },
+    )
+  }
+}
+
+function addTag(company: Command, context: CliContext): void {
+  addSubcommand(company, 'tag <tenant> <company> <tag...>', 'add tags to a company')
     .option('--remove', 'remove them instead')
     .action(async (tenant: string, id: string, tags: string[], flags: Flags, command: Command) => {
-      await correct(command, tenant, flags, [id], flags.remove ? { remove_tags: tags } : { add_tags: tags })
+      await correct(context, command, tenant, flags, [id], flags.remove ? { remove_tags: tags } : { add_tags: tags })
     })
+}
 
-  subcommand('list <tenant>', 'list the corrections that hold').action(
+function addList(company: Command, context: CliContext): void {
+  addSubcommand(company, 'list <tenant>', 'list the corrections that hold').action(
     async (name: string, flags: Flags, command: Command) => {
-      const found = await withCorrections(command, name, (corrections, tenant) => corrections.list(tenant))
+      const found = await withCorrections(context, command, name, (corrections, tenant) => corrections.list(tenant))
       if (flags.json) return printJson(context.stdout, found)
       printTable(
         context.stdout,
@@ -54,9 +85,12 @@ export function companyCommand(context: CliContext): Command {
       )
     },
   )
-  subcommand('history <tenant> [company]', 'list changes, newest first').action(
+}
+
+function addHistory(company: Command, context: CliContext): void {
+  addSubcommand(company, 'history <tenant> [company]', 'list changes, newest first').action(
     async (name: string, id: string | undefined, flags: Flags, command: Command) => {
-      const [changes, hidings] = await withCorrections(command, name, (corrections, tenant) =>
+      const [changes, hidings] = await withCorrections(context, command, name, (corrections, tenant) =>
         Promise.all([corrections.history(tenant, id), corrections.hidings(tenant, id)]),
       )
       const all = [...changes, ...hidings].sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
@@ -80,18 +114,25 @@ export function companyCommand(context: CliContext): Command {
       )
     },
   )
-  subcommand('undo <tenant> <change>', 'take a change back').action(
+}
+
+function addUndo(company: Command, context: CliContext): void {
+  addSubcommand(company, 'undo <tenant> <change>', 'take a change back').action(
     async (name: string, changeId: string, flags: Flags, command: Command) => {
       print(
+        context,
         flags,
-        await withCorrections(command, name, (corrections, tenant) =>
+        await withCorrections(context, command, name, (corrections, tenant) =>
           corrections.undo(tenant, { changeId, by: COMMAND_LINE }),
         ),
       )
     },
   )
+}
 
-  subcommand(
+function addIntentPages(company: Command, context: CliContext): void {
+  addSubcommand(
+    company,
     'intent-pages <tenant> [page...]',
     'show or choose the pages that show an intent to buy, which heat looks for',
   )
@@ -102,7 +143,7 @@ export function companyCommand(context: CliContext): Command {
         const { IntentPagesWanted } = await import('../../../../schemas/dashboard/intent-pages.ts')
         const wanted = { pages: chosen }
         await assertValid(IntentPagesWanted, wanted)
-        const answer = await withCorrections(command, name, (corrections, tenant) =>
+        const answer = await withCorrections(context, command, name, (corrections, tenant) =>
           corrections.setIntentPages(tenant, { wanted, by: COMMAND_LINE }),
         )
         if (flags.json) printJson(context.stdout, answer)
@@ -118,7 +159,7 @@ export function companyCommand(context: CliContext): Command {
         import('../../../stores/clickhouse/reader.ts'),
         import('../../../../schemas/dashboard/intent-pages.ts'),
       ])
-      const found = await withCorrections(command, name, async (corrections, tenant, client) => {
+      const found = await withCorrections(context, command, name, async (corrections, tenant, client) => {
         const { pages, is_default } = await corrections.intentPages(tenant)
         const reader = new ClickHouseIntentPages(new QuestionReader(client), systemClock)
         return { is_default, pages: await reader.matches(tenant, pages) }
@@ -130,82 +171,65 @@ export function companyCommand(context: CliContext): Command {
         found.pages.map(({ page, read_pages, example }) => [page, read_pages, example]),
       )
     })
+}
 
-  function one(usage: string, about: string, wantedOf: (value: string) => CorrectionWanted): void {
-    subcommand(usage, about).action(
-      async (tenant: string, id: string, value: string, flags: Flags, command: Command) => {
-        await correct(command, tenant, flags, [id], wantedOf(value))
-      },
+async function correct(
+  context: CliContext,
+  command: Command,
+  name: string,
+  flags: Flags,
+  companies: string[],
+  wanted: CorrectionWanted,
+): Promise<void> {
+  const { CorrectionsBody } = await import('../../../../schemas/dashboard/corrections.ts')
+  await assertValid(CorrectionsBody, { companies, ...wanted })
+  print(
+    context,
+    flags,
+    await withCorrections(context, command, name, (corrections, tenant) =>
+      corrections.correct(tenant, { companies, wanted, by: COMMAND_LINE }),
+    ),
+  )
+}
+
+function print(context: CliContext, flags: Flags, answer: CorrectedAnswer): void {
+  if (flags.json) printJson(context.stdout, answer)
+  else if (answer.companies === 0) printLine(context.stdout, NOTHING)
+  else
+    printLine(
+      context.stdout,
+      `${numbered(answer.companies, 'company', 'companies')} corrected; change ${answer.change_id}`,
     )
-  }
+}
 
-  function many(usage: string, about: string, wanted: CorrectionWanted): void {
-    subcommand(usage, about).action(async (tenant: string, ids: string[], flags: Flags, command: Command) => {
-      await correct(command, tenant, flags, ids, wanted)
-    })
-  }
-
-  async function correct(
-    command: Command,
-    name: string,
-    flags: Flags,
-    companies: string[],
-    wanted: CorrectionWanted,
-  ): Promise<void> {
-    const { CorrectionsBody } = await import('../../../../schemas/dashboard/corrections.ts')
-    await assertValid(CorrectionsBody, { companies, ...wanted })
-    print(
-      flags,
-      await withCorrections(command, name, (corrections, tenant) =>
-        corrections.correct(tenant, { companies, wanted, by: COMMAND_LINE }),
-      ),
-    )
-  }
-
-  function print(flags: Flags, answer: CorrectedAnswer): void {
-    if (flags.json) printJson(context.stdout, answer)
-    else if (answer.companies === 0) printLine(context.stdout, NOTHING)
-    else
-      printLine(
-        context.stdout,
-        `${numbered(answer.companies, 'company', 'companies')} corrected; change ${answer.change_id}`,
-      )
-  }
-
-  function subcommand(usage: string, about: string): Command {
-    return addSettings(company.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
-  }
-
-  async function withCorrections<T>(
-    command: Command,
-    name: string,
-    use: (corrections: CompanyCorrections, tenantId: string, client: ClickHouseClient) => Promise<T>,
-  ): Promise<T> {
-    const config = configOf(context, command)
-    const [{ asInstance, clickhouseUrlOf, redisUrlOf }, { withRedis }, { connectClickHouse, DATABASE }] =
-      await Promise.all([
-        import('../../../terminal/instance.ts'),
-        import('../../../terminal/stores.ts'),
-        import('../../../stores/clickhouse/client.ts'),
-      ])
-    const [{ CompanyCorrections }, { correctionsLock }] = await Promise.all([
-      import('../corrections.ts'),
-      import('../lock.ts'),
+async function withCorrections<T>(
+  context: CliContext,
+  command: Command,
+  name: string,
+  use: (corrections: CompanyCorrections, tenantId: string, client: ClickHouseClient) => Promise<T>,
+): Promise<T> {
+  const config = configOf(context, command)
+  const [{ asInstance, clickhouseUrlOf, redisUrlOf }, { withRedis }, { connectClickHouse, DATABASE }] =
+    await Promise.all([
+      import('../../../terminal/instance.ts'),
+      import('../../../terminal/stores.ts'),
+      import('../../../stores/clickhouse/client.ts'),
     ])
-    const instance = await asInstance(config)
-    const tenant = await tenantOf(instance, name)
-    const url = await clickhouseUrlOf(instance)
-    return await withRedis(await redisUrlOf(instance), async (redis) => {
-      const client = connectClickHouse(url, { application: 'cli', database: DATABASE })
-      try {
-        return await use(new CompanyCorrections(() => client, systemClock, correctionsLock(redis)), tenant.id, client)
-      } finally {
-        await client.close()
-      }
-    })
-  }
-
-  return company
+  const [{ CompanyCorrections }, { correctionsLock }] = await Promise.all([
+    import('../corrections.ts'),
+    import('../lock.ts'),
+  ])
+  const instance = await asInstance(config)
+  const tenant = await tenantOf(instance, name)
+  const url = await clickhouseUrlOf(instance)
+  return await withRedis(await redisUrlOf(instance), async (redis) => {
+    const client = connectClickHouse(url, { application: 'cli', database: DATABASE })
+    try {
+      return await use(new CompanyCorrections(() => client, systemClock, correctionsLock(redis)), tenant.id, client)
+    } finally {
+      await client.close()
+    }
+  })
 }
 
 /** @throws InputError that names the first wrong field */

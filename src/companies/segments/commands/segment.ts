@@ -3,7 +3,8 @@ import { systemClock } from '../../../run/clock.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printPairs, printTable } from '../../../terminal/print.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { configOf } from '../../../terminal/settings-options.ts'
+import { addSubcommand } from '../../../terminal/subcommand.ts'
 import type { Segment, Segments } from '../segments.ts'
 
 interface SegmentOptions {
@@ -15,13 +16,13 @@ interface SegmentOptions {
 export function segmentCommand(context: CliContext): Command {
   const segment = new Command('segment')
 
-  subcommand('create <tenant> <name>', 'create a segment')
+  addSubcommand(segment, 'create <tenant> <name>', 'create a segment')
     .requiredOption('--where <filter>', "such as 'industry=Software,country=DE,visits>=3,days=30,page~/pricing'")
     .action(async (tenant: string, name: string, { where = '', json }: SegmentOptions, command: Command) => {
       print(tenant, await manage(tenant, command, (segments) => segments.create(tenant, name, where)), json)
     })
 
-  subcommand('list <tenant>', 'list the segments of a tenant').action(
+  addSubcommand(segment, 'list <tenant>', 'list the segments of a tenant').action(
     async (tenant: string, { json }: SegmentOptions, command: Command) => {
       const found = await manage(tenant, command, (segments) => segments.list(tenant))
       if (json)
@@ -34,13 +35,13 @@ export function segmentCommand(context: CliContext): Command {
     },
   )
 
-  subcommand('show <tenant> <name>', 'show a segment').action(
+  addSubcommand(segment, 'show <tenant> <name>', 'show a segment').action(
     async (tenant: string, name: string, { json }: SegmentOptions, command: Command) => {
       print(tenant, await manage(tenant, command, (segments) => segments.named(tenant, name)), json)
     },
   )
 
-  subcommand('remove <tenant> <name>', 'remove a segment that no alert and no export needs').action(
+  addSubcommand(segment, 'remove <tenant> <name>', 'remove a segment that no alert and no export needs').action(
     async (tenant: string, name: string, { json }: SegmentOptions, command: Command) => {
       const removed = await manage(tenant, command, async (segments, client) => {
         const found = await segments.named(tenant, name)
@@ -82,10 +83,6 @@ export function segmentCommand(context: CliContext): Command {
       await admin.getTenant(tenant)
       return await use(new Store(client, systemClock), client)
     })
-  }
-
-  function subcommand(usage: string, about: string): Command {
-    return addSettings(segment.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
   }
 
   return segment

@@ -36,6 +36,18 @@ export function post<T>(path: string, body: unknown = {}, signal?: AbortSignal):
   return call<T>(path, { method: 'POST', headers, body: JSON.stringify(body), signal })
 }
 
+/** Like `post`, for an answer that the browser saves as a file, with the name that the server gives. @throws ApiError */
+export async function download(path: string, body: unknown): Promise<void> {
+  const headers = { 'content-type': 'application/json', 'x-csrf-token': csrfToken }
+  const response = await answerOf(path, { method: 'POST', headers, body: JSON.stringify(body) })
+  if (!response.ok) throw await errorOf(response)
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(await response.blob())
+  link.download = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? ''
+  link.click()
+  URL.revokeObjectURL(link.href)
+}
+
 /** Like `post`, with raw bytes. @throws ApiError */
 export function postBytes<T>(path: string, body: Blob, signal?: AbortSignal): Promise<T> {
   return call<T>(path, { method: 'POST', headers: changeHeaders(), body, signal })
@@ -58,16 +70,23 @@ export function queryText(query: Query): string {
 }
 
 async function call<T>(path: string, init: RequestInit): Promise<T> {
-  let response: Response
+  const response = await answerOf(path, init)
+  if (response.status === 204) return undefined as T
+  if (!response.ok) throw await errorOf(response)
+  return (await response.json().catch(() => undefined)) as T
+}
+
+async function answerOf(path: string, init: RequestInit): Promise<Response> {
   try {
-    response = await fetch(path, { ...init, credentials: 'same-origin' })
+    return await fetch(path, { ...init, credentials: 'same-origin' })
   } catch (error) {
     if ((error as Error).name === 'AbortError') throw error
     throw new ApiError(0, 'The dashboard cannot be reached. Is ipid running?')
   }
-  if (response.status === 204) return undefined as T
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
   const answer = (await response.json().catch(() => undefined)) as Partial<ErrorBody> | undefined
-  if (response.ok) return answer as T
   const { detail = `The server answered ${response.status}.`, errors } = answer ?? {}
-  throw new ApiError(response.status, detail, errors?.[0]?.path)
+  return new ApiError(response.status, detail, errors?.[0]?.path)
 }

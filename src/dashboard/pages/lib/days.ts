@@ -1,4 +1,4 @@
-import { LANGUAGE } from './language.ts'
+import { LANGUAGE } from './format.ts'
 
 const DAY_MS = 86_400_000
 

@@ -1,4 +1,12 @@
-import { LANGUAGE } from './language.ts'
+// Tests import this under Node, which may have no navigator.
+const { languages = [] } =
+  (globalThis as { readonly navigator?: { readonly languages?: readonly string[] } }).navigator ?? {}
+
+/**
+ * The language of all texts, so also of numbers, dates and names of countries, in a browser of any language. A reader whose
+ * browser knows a kind of English gets the dates of that one.
+ */
+export const LANGUAGE = languages.find((language) => language.startsWith('en-')) ?? 'en-US'
 
 const numbers = new Intl.NumberFormat(LANGUAGE)
 const compact = new Intl.NumberFormat(LANGUAGE, { notation: 'compact', maximumFractionDigits: 1 })
@@ -69,4 +77,19 @@ export function bytes(value: number): string {
   const power = value < 1 ? 0 : Math.min(BYTES.length - 1, Math.floor(Math.log2(value) / 10))
   const scaled = value / 1_024 ** power
   return `${numbers.format(Number(scaled.toFixed(scaled < 10 && power > 0 ? 1 : 0)))} ${BYTES[power]}`
+}
+
+const DURATION_UNITS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const
+
+/** 93500 → 1.6 min; 0 → – */
+export function duration(ms: number): string {
+  if (ms <= 0) return '–'
+  const [unit, size] = DURATION_UNITS.find(([, size]) => ms >= size) ?? ['ms', 1]
+  const value = ms / size
+  return `${number(value < 10 && size > 1 ? Math.round(value * 10) / 10 : Math.round(value))} ${unit}`
 }

@@ -1,6 +1,7 @@
 import { BellRing, Plus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { AlertsAnswer, ListedAlert } from '../../../../schemas/dashboard/alerts.ts'
+import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { FieldError } from '../design/field.tsx'
 import { Text } from '../design/layout.tsx'
@@ -9,12 +10,12 @@ import { Page } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
+import { counted } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
 import { type AlertAction, AlertList } from './alerts/alert-list.tsx'
 import { AlertTabs } from './alerts/alert-tabs.tsx'
-import { RemoveAlert } from './alerts/remove-alert.tsx'
 import { TestDialog } from './alerts/test-message.tsx'
 
 const LOOK_EVERY_MS = 10_000
@@ -82,5 +83,37 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
         <RemoveAlert tenant={tenant} alert={dialog.alert} onRemoved={list.reload} onClose={close} />
       )}
     </Page>
+  )
+}
+
+interface RemoveAlertProps {
+  readonly tenant: string
+  readonly alert: ListedAlert
+  readonly onRemoved: () => void
+  readonly onClose: () => void
+}
+
+/** Confirms the removal of an alert, and names its effect. */
+function RemoveAlert({ tenant, alert, onRemoved, onClose }: RemoveAlertProps) {
+  const remove = async () => {
+    await post(`/api/tenants/${tenant}/alerts/remove`, { alert_id: alert.alert_id })
+    toast({ text: `${alert.name} was removed.` })
+    onClose()
+    onRemoved()
+  }
+  const { waiting } = alert
+  return (
+    <ConfirmDialog title={`Remove ${alert.name}?`} confirm="Remove alert" onConfirm={remove} onClose={onClose}>
+      <Text>
+        {waiting > 0
+          ? `${counted(waiting, 'message')} that ${waiting === 1 ? 'waits is' : 'wait are'} not sent. `
+          : 'It reports nothing any more. '}
+        Sent messages stay in the list.
+      </Text>
+      <Text tone="soft">
+        This cannot be undone{alert.to === 'webhook' ? ': a new alert has another secret' : ''}. To stop it for a while,
+        pause it.
+      </Text>
+    </ConfirmDialog>
   )
 }

@@ -1,14 +1,16 @@
-import { Columns3, Download, Keyboard, SearchX } from 'lucide-preact'
+import { Building2, Columns3, Keyboard, SearchX } from 'lucide-preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import type { CompanyRow } from '../../../../schemas/companies.ts'
 import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
 import { CORRECTION_LIMITS } from '../../../../schemas/dashboard/corrections.ts'
 import { CompanyBulk } from '../components/company-bulk.tsx'
 import { CompanyTable } from '../components/company-table.tsx'
+import { ExportCsv } from '../components/export-csv.tsx'
 import { Filters } from '../components/filters.tsx'
-import { FirstEvent } from '../components/first-event.tsx'
 import { SegmentBar, useShownSegment } from '../components/segment-bar.tsx'
-import { Button, IconButton, LinkButton } from '../design/button.tsx'
+import { Button, IconButton } from '../design/button.tsx'
+import { CodeLine } from '../design/code.tsx'
 import { DateRange } from '../design/date-range.tsx'
 import { Facts } from '../design/details.tsx'
 import { Dialog } from '../design/dialog.tsx'
@@ -20,7 +22,6 @@ import { pageKeyTarget } from '../design/page-key.ts'
 import { Popover } from '../design/popover.tsx'
 import type { DayRange } from '../design/ranges.ts'
 import { Loading } from '../design/skeleton.tsx'
-import { queryText } from '../lib/api.ts'
 import {
   COLUMNS,
   type Column,
@@ -36,7 +37,9 @@ import {
   viewOf,
 } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
+import { ingestLine } from '../lib/ingest-line.ts'
 import type { PageProps } from '../lib/page-props.ts'
+import { useSession } from '../lib/session.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useChoices, useCompanies, useDetails, useFrozenRows } from '../lib/use-companies.ts'
 import { useData } from '../lib/use-data.ts'
@@ -98,13 +101,7 @@ export function Companies({ parameters }: PageProps) {
             hasAll
             onChange={(next) => set({ ...rangeChange(next), page: '' })}
           />
-          <LinkButton
-            icon={Download}
-            href={`/api/tenants/${tenant}/companies/export${queryText({ ...view, hide })}`}
-            isDownload
-          >
-            Export CSV
-          </LinkButton>
+          <ExportCsv tenant={tenant} view={view} hide={hide} chosen={[...chosen.keys()]} />
         </>
       }
     >
@@ -307,5 +304,20 @@ function Pager({ page, total, onChange }: PagerProps) {
         </Button>
       </Row>
     </nav>
+  )
+}
+
+/** The next step for a tenant without events. */
+function FirstEvent({ tenant, title }: { readonly tenant: string; readonly title: string }) {
+  const { api_url } = useSession()
+  return (
+    <EmptyState icon={Building2} title={title}>
+      <p>
+        <Link href={`/t/${tenant}/settings`}>Make an API key</Link> and send events from your site, or{' '}
+        <Link href={`/t/${tenant}/uploads`}>upload a file</Link>. Companies appear here within seconds. With your key in
+        place of YOUR_KEY, this sends an event of Apple:
+      </p>
+      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label="Command that sends an event" />
+    </EmptyState>
   )
 }

@@ -1,6 +1,7 @@
 import { FolderDown, Plus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { ExportsAnswer, ListedExport } from '../../../../schemas/dashboard/exports.ts'
+import { ConfirmDialog } from '../components/confirm-dialog.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { FieldError } from '../design/field.tsx'
 import { Text } from '../design/layout.tsx'
@@ -14,7 +15,6 @@ import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
 import { type ExportAction, ExportList } from './exports/export-list.tsx'
 import { FilesDialog } from './exports/files-dialog.tsx'
-import { RemoveExport } from './exports/remove-export.tsx'
 
 const LOOK_EVERY_MS = 5_000
 
@@ -98,5 +98,31 @@ function Place({ store: { kind, place } }: Pick<ExportsAnswer, 'store'>) {
         with <code>AWS_ACCESS_KEY_ID</code> and <code>AWS_SECRET_ACCESS_KEY</code>, and restarts ipid.
       </p>
     </Notice>
+  )
+}
+
+interface RemoveExportProps {
+  readonly tenant: string
+  readonly shown: ListedExport
+  readonly onRemoved: () => void
+  readonly onClose: () => void
+}
+
+/** Confirms the removal of an export, and names what stays. */
+function RemoveExport({ tenant, shown, onRemoved, onClose }: RemoveExportProps) {
+  const { export_id, name, folder } = shown
+  const remove = async () => {
+    await post(`/api/tenants/${tenant}/exports/remove`, { export_id })
+    toast({ text: `${name} was removed.` })
+    onClose()
+    onRemoved()
+  }
+  return (
+    <ConfirmDialog title={`Remove ${name}?`} confirm="Remove export" onConfirm={remove} onClose={onClose}>
+      <Text>
+        No more files are written. Files that exist stay in <code>{folder}</code>.
+      </Text>
+      <Text tone="soft">To stop it for a while, pause it.</Text>
+    </ConfirmDialog>
   )
 }

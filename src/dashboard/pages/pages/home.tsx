@@ -2,18 +2,20 @@ import { Building2, FileText, KeyRound, Upload } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { HOME, type HomeAnswer, type HomeCompany, type RisingCompany } from '../../../../schemas/dashboard/home.ts'
+import type { PlanUsage } from '../../../../schemas/dashboard/overview.ts'
 import type { PagesAnswer } from '../../../../schemas/dashboard/pages.ts'
 import { CompanyLines } from '../components/company-lines.tsx'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { CodeLine } from '../design/code.tsx'
-import { Disclosure } from '../design/details.tsx'
+import { Disclosure, Meter } from '../design/details.tsx'
 import { HeatBadge } from '../design/heat-badge.tsx'
 import { Grid, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
-import { Card, Page } from '../design/page.tsx'
+import { Card, Page, Section } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
+import { Time } from '../design/time.tsx'
 import { companiesPath } from '../lib/company-links.ts'
 import { counted, number, percent, shortDay } from '../lib/format.ts'
 import { heatParts } from '../lib/heat.ts'
@@ -24,7 +26,6 @@ import { useData } from '../lib/use-data.ts'
 import { pathOf } from '../lib/visitor-sessions.ts'
 import { weekSentence } from '../lib/week-sentence.ts'
 import { isFiltered, Reasons, sumOf } from './received/reasons.tsx'
-import { Usage } from './received/usage.tsx'
 
 const REFRESH_MS = 30_000
 /** Fast refresh while the user waits for the first event. */
@@ -280,5 +281,40 @@ function FirstEvent({ tenant }: { readonly tenant: string }) {
       </Text>
       <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label="Command that sends an event" />
     </EmptyState>
+  )
+}
+
+const WARN_FROM = 0.8
+
+/** Use of the plan. */
+function Usage({ usage }: { readonly usage: PlanUsage }) {
+  const { plan, lookups, accounts, rate } = usage
+  return (
+    <Section title={`Plan: ${plan}`}>
+      <Stats>
+        <Stat label="Lookups today (UTC)" value={number(lookups.used)} unit={`of ${number(lookups.limit)}`}>
+          <Meter label="Lookups today, of the plan" value={lookups.used} max={lookups.limit} warnFrom={WARN_FROM} />
+          More from <Time at={lookups.resets_at} />
+        </Stat>
+        <Stat label="Companies this month (UTC)" value={number(accounts.used)} unit={`of ${number(accounts.limit)}`}>
+          <Meter
+            label="Companies this month, of the plan"
+            value={accounts.used}
+            max={accounts.limit}
+            warnFrom={WARN_FROM}
+          />
+          {accounts.passed_at === null ? (
+            'No event is refused above the limit'
+          ) : (
+            <>
+              Passed <Time at={accounts.passed_at} />; nothing is refused
+            </>
+          )}
+        </Stat>
+        <Stat label="Requests" value={number(rate.per_second)} unit="a second">
+          {number(rate.left)} of {number(rate.burst)} at once are free now; each source has as many for itself
+        </Stat>
+      </Stats>
+    </Section>
   )
 }

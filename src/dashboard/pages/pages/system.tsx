@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { SystemAnswer } from '../../../../schemas/dashboard/system.ts'
+import { Badge } from '../design/badge.tsx'
 import { Meter } from '../design/details.tsx'
 import { Notice } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
@@ -9,11 +10,10 @@ import { Pulse } from '../design/pulse.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { Stat, Stats } from '../design/stat.tsx'
 import { Time } from '../design/time.tsx'
-import { duration } from '../lib/durations.ts'
-import { bytes, capitalised, counted, number, percent } from '../lib/format.ts'
+import { bytes, capitalised, counted, duration, number, percent } from '../lib/format.ts'
 import { useEvents } from '../lib/use-events.ts'
 import { DataSets } from './system/data-sets.tsx'
-import { Problems, Processes } from './system/processes.tsx'
+import { type MayFail, TableSection } from './system/section.tsx'
 import { Backups, Days, Exports, Inserts, Jobs, Quotas, Sentinel, Waiting } from './system/work.tsx'
 
 const TONES = { ok: 'good', warning: 'warn', stalled: 'bad' } as const
@@ -144,5 +144,50 @@ function Memory({ title, used, max = 0, share }: MemoryProps) {
       {percent(full)} of {bytes(max)}
       <Meter label={`${title}, share of its limit`} value={full} max={1} warnFrom={FULL} />
     </>,
+  )
+}
+
+/** Warnings and errors of the logs, newest first. */
+function Problems({ errors, failure }: { readonly errors: SystemAnswer['errors'] } & MayFail) {
+  return (
+    <TableSection
+      title="Last warnings and errors"
+      none="No recent warnings or errors."
+      failure={failure}
+      rows={errors}
+      keyOf={({ at, process, message }) => `${at} ${process} ${message}`}
+      columns={[
+        { key: 'when', label: 'When', render: ({ at }) => <Time at={at} isAgo /> },
+        {
+          key: 'level',
+          label: 'Level',
+          inCard: 'plain',
+          render: ({ level }) => <Badge tone={level === 'warn' ? 'warn' : 'bad'}>{level}</Badge>,
+        },
+        { key: 'process', label: 'Process', inCard: 'plain', render: ({ process }) => process },
+        { key: 'what', label: 'What', text: 'wrap', inCard: 'whole', render: ({ message }) => message },
+        { key: 'times', label: 'Times', isNumber: true, render: ({ times }) => number(times) },
+      ]}
+    />
+  )
+}
+
+/** Processes with a recent report. */
+function Processes({ processes, failure }: { readonly processes: SystemAnswer['processes'] } & MayFail) {
+  return (
+    <TableSection
+      title="Processes"
+      none="No process has reported in the last 20 seconds."
+      failure={failure}
+      rows={processes}
+      keyOf={({ host, pid }) => `${host} ${pid}`}
+      columns={[
+        { key: 'roles', label: 'Roles', render: ({ roles }) => roles.join(', ') },
+        { key: 'machine', label: 'Machine', render: ({ host }) => host },
+        { key: 'pid', label: 'Process id', isNumber: true, render: ({ pid }) => pid },
+        { key: 'version', label: 'Version', render: ({ version }) => version },
+        { key: 'since', label: 'Runs since', render: ({ started_at: at }) => <Time at={at} /> },
+      ]}
+    />
   )
 }

@@ -1,20 +1,21 @@
 import './sidebar.css'
-import { ChevronsUpDown, LogOut, UserRound, X } from 'lucide-preact'
+import { ChevronsUpDown, ListFilter, LogOut, UserRound, X } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import { useSearch } from 'wouter-preact/use-browser-location'
 import { Avatar } from '../design/avatar.tsx'
-import { IconButton } from '../design/button.tsx'
+import { Button, IconButton } from '../design/button.tsx'
 import { TextInput } from '../design/field.tsx'
 import { Icon } from '../design/icon.tsx'
 import { Hidden, Text } from '../design/layout.tsx'
 import { Choice, Popover } from '../design/popover.tsx'
 import { changeHeaders } from '../lib/api.ts'
+import { segmentPath } from '../lib/segment-view.ts'
+import { useSegments } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
 import { NAV_GROUPS, PAGES } from '../pages.tsx'
 import { Logo } from './logo.tsx'
-import { NavGroup, NavLink } from './nav.tsx'
-import { SegmentLinks } from './segment-links.tsx'
+import { NavGroup, NavLink, NavSubLinks } from './nav.tsx'
 
 /** The page with segments below its link. */
 const COMPANIES = '/t/:tenant/companies'
@@ -169,4 +170,40 @@ function TenantList({ tenants, tenant, onChoose }: TenantListProps) {
 async function signOut(): Promise<void> {
   await fetch('/sign-out', { method: 'POST', headers: changeHeaders() }).catch(() => {})
   window.location.assign('/')
+}
+
+const SEGMENTS_SHOWN_MAX = 8
+
+interface SegmentLinksProps {
+  readonly tenant: string
+  /** Id of the segment that the list of companies shows, or null. */
+  readonly current: string | null
+}
+
+/** Saved segments: each opens the list of companies with its filter. */
+function SegmentLinks({ tenant, current }: SegmentLinksProps) {
+  const { segments = [] } = useSegments()
+  const [isAll, setAll] = useState(false)
+  if (segments.length === 0) return null
+  const shown = isAll ? segments : segments.slice(0, SEGMENTS_SHOWN_MAX)
+  return (
+    <NavSubLinks label="Segments">
+      {shown.map((segment) => (
+        <NavLink
+          key={segment.segment_id}
+          href={segmentPath(tenant, segment)}
+          icon={ListFilter}
+          label={segment.name}
+          isCurrent={segment.segment_id === current}
+        />
+      ))}
+      {segments.length > SEGMENTS_SHOWN_MAX && (
+        <li>
+          <Button size="s" variant="quiet" onClick={() => setAll(!isAll)}>
+            {isAll ? 'Show fewer' : `Show all ${segments.length}`}
+          </Button>
+        </li>
+      )}
+    </NavSubLinks>
+  )
 }

@@ -55,14 +55,6 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
     const answer: ChangedAlertAnswer = { alert: await listed(alert, await segmentNames(alert.tenantId)) }
     return json(answer)
   }
-  const messages = async (tenantId: string, found: readonly Delivery[]): Promise<ListedMessage[]> => {
-    const [due, all] = await Promise.all([
-      deliveries.dueTimes(found.filter(({ state }) => state === 'waiting')),
-      alerts.list(tenantId),
-    ])
-    const byId = new Map(all.map((alert) => [alert.id, alert]))
-    return found.map((delivery) => listedMessage(delivery, byId.get(delivery.alertId), due.get(delivery.id)))
-  }
   const change = (verb: 'pause' | 'resume') =>
     route({
       method: 'POST',
@@ -145,6 +137,21 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
         return json(answer)
       },
     }),
+    ...messageRoutes(parts),
+  ]
+}
+
+/** Messages of alerts, with their attempts. */
+function messageRoutes({ alerts, deliveries }: Pick<AlertDependencies, 'alerts' | 'deliveries'>): DashboardRoute[] {
+  const messages = async (tenantId: string, found: readonly Delivery[]): Promise<ListedMessage[]> => {
+    const [due, all] = await Promise.all([
+      deliveries.dueTimes(found.filter(({ state }) => state === 'waiting')),
+      alerts.list(tenantId),
+    ])
+    const byId = new Map(all.map((alert) => [alert.id, alert]))
+    return found.map((delivery) => listedMessage(delivery, byId.get(delivery.alertId), due.get(delivery.id)))
+  }
+  return [
     route({
       method: 'GET',
       path: `${PATH}/messages`,

@@ -3,10 +3,11 @@ import { type ExplainedAddress, type PageLookupAnswer, PageLookupBody } from '..
 import { type Plans, planOf } from '../../../../schemas/plans.ts'
 import { quotaObject, takeQuota } from '../../../http/api/quota.ts'
 import type { Lookup, LookupService } from '../../../lookup/lookup.ts'
-import { type Address, parseAddress } from '../../../pipeline/event/address.ts'
+import type { Address } from '../../../pipeline/event/address.ts'
+import { readAddress } from '../../../pipeline/event/client-address.ts'
 import { cutText } from '../../../run/cut-text.ts'
 import { InputError } from '../../../run/errors.ts'
-import type { DailyQuota } from '../../../tenants/quota.ts'
+import type { Limiter } from '../../../tenants/limits/limits.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
@@ -22,7 +23,7 @@ export interface LookupDependencies {
   ) => { readonly lookup: Lookup; readonly rule: string | undefined }
   /** Attribution that the licence of a provider's data requires. */
   readonly attributionOf: (provider: string) => string | undefined
-  readonly quota: DailyQuota
+  readonly quota: Limiter
   readonly plans: Plans
 }
 
@@ -73,7 +74,6 @@ export function lookupRoute({
 
 /** Separators of addresses in lists, logs, CSV and JSON, including the port after `[::1]`. */
 const BETWEEN = /(?:\]:\d{1,5}(?!\d)|[\s,;|"'`()<>{}[\]=])+/
-const WITH_PORT = /^(\d+(?:\.\d+){3}):\d{1,5}$/
 
 /** Distinct addresses of a text, in order, without ports. */
 export function addressesIn(text: string): { readonly addresses: Address[]; readonly skipped: string[] } {
@@ -83,7 +83,7 @@ export function addressesIn(text: string): { readonly addresses: Address[]; read
     // Remove punctuation, but keep `::` at the end of an address. Skip words that are too long for an address.
     const bare = word.length > SHOWN_CHARS ? word : word.replace(/(?<!\.)\.+$|(?<!:):$/, '')
     if (bare === '') continue
-    const address = bare.length > SHOWN_CHARS ? undefined : parseAddress(WITH_PORT.exec(bare)?.[1] ?? bare)
+    const address = bare.length > SHOWN_CHARS ? undefined : readAddress(bare)
     if (address === undefined) skipped.push(cutText(bare, SHOWN_CHARS))
     else addresses.set(address.text, address)
   }

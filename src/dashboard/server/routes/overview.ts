@@ -4,10 +4,11 @@ import {
   type PlanUsage,
   type TrafficWarning,
 } from '../../../../schemas/dashboard/overview.ts'
-import type { Plans } from '../../../../schemas/plans.ts'
+import { type Plans, planOf } from '../../../../schemas/plans.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { utcDay } from '../../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../../run/clock.ts'
+import type { SharedLimit } from '../../../tenants/limits/limits.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import type { ClickHouseOverview, Days } from '../../queries/overview.ts'
 import type { RedisUsage } from '../../redis/usage.ts'
@@ -17,6 +18,7 @@ export interface OverviewDependencies {
   readonly companies: ClickHouseCompanies
   readonly overview: ClickHouseOverview
   readonly usage: RedisUsage
+  readonly limits: Readonly<Record<'lookups' | 'requests', Pick<SharedLimit, 'read'>>>
   readonly plans: Plans
   readonly clock: Clock
 }
@@ -66,27 +68,25 @@ export async function trafficWarning(usage: RedisUsage, tenant: Tenant): Promise
 
 /** Use of the plan of a tenant, now. */
 export async function planUsage(
-  { overview, usage, plans, clock }: Omit<OverviewDependencies, 'companies'>,
+  { overview, limits, plans, clock }: Omit<OverviewDependencies, 'companies'>,
   tenant: Tenant,
 ): Promise<PlanUsage> {
-  // When the plan no longer exists, the smallest plan applies, as for requests.
-  const plan = plans.get(tenant.plan) ?? plans.get('starter')!
-  const nowMs = clock.now()
-  const month = utcDay(nowMs).slice(0, 7)
-  const [lookups, tracked, left] = await Promise.all([
-    usage.lookups(tenant.id),
+  const plan = planOf(plans, tenant)
+  const month = utcDay(clock.now()).slice(0, 7)
+  const [lookups, requests, tracked] = await Promise.all([
+    limits.lookups.read({ tenant, plan }),
+    limits.requests.read({ tenant, plan }),
     overview.tracked(tenant.id, month, plan.monthly_accounts),
-    usage.requestsLeft(tenant.id, plan),
   ])
   return {
     plan: tenant.plan,
-    lookups: { used: lookups, limit: plan.daily_lookups, resets_at: `${utcDay(nowMs + DAY_MS)}T00:00:00.000Z` },
+    lookups: { used: lookups.used, limit: lookups.limit, resets_at: new Date(lookups.resetAt).toISOString() },
     accounts: {
       used: tracked.tracked_accounts,
       limit: plan.monthly_accounts,
       month,
       passed_at: tracked.passed_at,
     },
-    rate: { per_second: plan.rate, burst: plan.burst, left },
+    rate: { per_second: plan.rate, burst: requests.limit, left: requests.left },
   }
 }

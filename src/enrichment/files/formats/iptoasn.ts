@@ -1,6 +1,7 @@
 import { formatV4 } from '../../../pipeline/event/address.ts'
 import { clip } from '../../addresses/network.ts'
 import { lineError, pacedLines } from '../../providers/text/text-file.ts'
+import { isNotKnown } from '../../rules/not-known.ts'
 import { rangeIn, type VendorRow, vendorTable } from './vendor-table.ts'
 
 /** The files of iptoasn.com. */
@@ -23,9 +24,9 @@ async function* rows(text: Buffer): AsyncGenerator<VendorRow> {
       if (/^[A-Z]{2}$/.test(asn)) yield { line, range, record: { country_code: asn } }
       continue
     }
+    if (asn === NOT_ANNOUNCED || isNotKnown(asn)) continue
     if (!/^\d{1,10}$/.test(asn))
       throw lineError(line, `"${clip(asn)}" is not an AS number: a file of iptoasn.com is expected`)
-    if (asn === NOT_ANNOUNCED) continue
     yield { line, range, record: { autonomous_system_number: asn, autonomous_system_organization: name } }
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { copyFile, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdtemp, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { InputError } from '../../../run/errors.ts'
@@ -8,9 +8,9 @@ import { DEFAULT_ENRICHMENT_LIMITS } from '../../limits.ts'
 import type { Summary } from '../formats/format.ts'
 import { formatOf } from '../formats/formats.ts'
 import { mappingPathOf } from '../formats/mmdb.ts'
-import { DEFAULT_UPDATE_LIMITS, download, type UpdateLimits } from './download.ts'
+import { replaceFile } from '../replace-file.ts'
+import { DEFAULT_UPDATE_LIMITS, download, type UpdateLimits, type Validators } from './download.ts'
 import { type Source, shownUrl } from './sources.ts'
-import { type FetchState, type FetchStates, readStates, urlHash, writeStates } from './state.ts'
 import { headOf, unpack } from './unpack.ts'
 
 export interface UpdateOptions {
@@ -182,4 +182,44 @@ async function removeLeftovers({ dir, nowMs }: UpdateOptions): Promise<void> {
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
+}
+
+/** The state of a source between updates. */
+interface FetchState extends Validators {
+  /** Hash of the URL in `sources.json`, because the URL may hold a key. A new URL invalidates the state. */
+  readonly url: string
+  /** Time of the last successful check, milliseconds since the Unix epoch. */
+  readonly checkedAtMs: number
+}
+
+/** By file name. */
+type FetchStates = Map<string, FetchState>
+
+function urlHash(url: string): string {
+  return createHash('sha256').update(url).digest('hex')
+}
+
+const STATE_FILE = '.sources-state.json'
+
+/** Empty when the file is missing or damaged: then everything is fetched again. */
+async function readStates(dir: string): Promise<FetchStates> {
+  try {
+    const json: unknown = JSON.parse(await readFile(join(dir, STATE_FILE), 'utf8'))
+    if (typeof json !== 'object' || json === null) return new Map()
+    return new Map(Object.entries(json).filter((entry): entry is [string, FetchState] => isState(entry[1])))
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return new Map()
+    throw error
+  }
+}
+
+async function writeStates(dir: string, states: FetchStates): Promise<void> {
+  await replaceFile(join(dir, STATE_FILE), `${JSON.stringify(Object.fromEntries(states), null, 2)}\n`)
+}
+
+function isState(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { url, checkedAtMs, etag, lastModified } = value as Record<string, unknown>
+  const isText = (text: unknown) => text === undefined || (typeof text === 'string' && /^[\x20-\x7e]*$/.test(text))
+  return typeof url === 'string' && typeof checkedAtMs === 'number' && isText(etag) && isText(lastModified)
 }

@@ -4,13 +4,21 @@ import { formatRange } from '../../addresses/network.ts'
 import { type RangeEntry, RangeMap } from '../../addresses/range-map.ts'
 import { PackedTexts } from '../packed-texts.ts'
 import type { Provider } from '../provider.ts'
+import { csvRows } from '../text/csv-rows.ts'
+import { jsonObjects } from '../text/json-lines.ts'
 import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
-import { type OrganisationRow, organisationIn, readRow } from './organisation-row.ts'
+import {
+  type OrganisationRow,
+  organisationIn,
+  type RawRow,
+  readRow,
+  TABLE_COLUMNS,
+  type TableColumn,
+} from './organisation-row.ts'
 import { indexNames } from './organisations-by-name.ts'
 import { type PackedRow, packRow } from './packed-rows.ts'
 import { type PackedTable, tableOf } from './packed-table.ts'
-import { csvTableRows, ndjsonTableRows } from './table-rows.ts'
 
 interface TableOptions {
   readonly name: string
@@ -88,5 +96,72 @@ export async function packTable(options: Omit<TableOptions, 'name'>): Promise<Pa
     systemRows: asNumbers.map((asn) => systems.get(asn)!),
     rows: PackedTexts.of(texts),
     names: rows.length > NAMED_ROWS_MAX ? undefined : indexNames(distinct),
+  }
+}
+
+/** A row and its line number. */
+interface NumberedRow {
+  readonly line: number
+  readonly row: RawRow
+}
+
+/** Receives the names of up to `UNKNOWN_COLUMNS_MAX` unknown columns. */
+type UnknownColumns = Set<string>
+
+const UNKNOWN_COLUMNS_MAX = 20
+
+/**
+ * The rows of a table with a header.
+ * @throws InputError with the line and the reason
+ */
+async function* csvTableRows(text: Buffer, unknown: UnknownColumns): AsyncGenerator<NumberedRow> {
+  let columns: readonly (TableColumn | undefined)[] | undefined
+  for await (const { line, cells } of csvRows(text, true)) {
+    if (columns === undefined) {
+      columns = header(line, cells, unknown)
+      continue
+    }
+    const row: RawRow = {}
+    for (let i = 0; i < columns.length; i++) {
+      const column = columns[i]
+      const cell = cells[i]!.trim()
+      if (column !== undefined && cell !== '') row[column] = cell
+    }
+    yield { line, row }
+  }
+  if (columns === undefined) throw new InputError('the file has no header')
+}
+
+function header(line: number, cells: readonly string[], unknown: UnknownColumns): (TableColumn | undefined)[] {
+  const names = cells.map((cell) => cell.toLowerCase())
+  const columns = names.map((name) => TABLE_COLUMNS.find((column) => column === name))
+  if (!columns.includes('network')) throw lineError(line, `the header has no column "network": ${cells.join(', ')}`)
+  names.forEach((name, i) => {
+    if (names.indexOf(name) !== i) throw lineError(line, `the header has the column "${name}" twice`)
+    if (columns[i] === undefined) note(unknown, name)
+  })
+  return columns
+}
+
+function note(unknown: UnknownColumns, name: string): void {
+  if (unknown.size < UNKNOWN_COLUMNS_MAX) unknown.add(name)
+}
+
+/**
+ * The rows of a table with one JSON object per line. Skips blank lines.
+ * @throws InputError with the line and the reason
+ */
+async function* ndjsonTableRows(text: Buffer, unknown: UnknownColumns): AsyncGenerator<NumberedRow> {
+  for await (const { line, object } of jsonObjects(text)) {
+    const row: RawRow = {}
+    for (const [key, value] of Object.entries(object)) {
+      const column = TABLE_COLUMNS.find((name) => name === key)
+      if (column === undefined) note(unknown, key)
+      else if (typeof value === 'string' || typeof value === 'number') {
+        const cell = String(value).trim()
+        if (cell !== '') row[column] = cell
+      } else if (value !== null) throw lineError(line, `\`${key}\` must be text or a number`)
+    }
+    yield { line, row }
   }
 }

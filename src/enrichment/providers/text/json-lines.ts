@@ -21,8 +21,14 @@ export async function* jsonObjects(text: Buffer): AsyncGenerator<NumberedObject>
 
 /** Whether a line is a JSON object with all of these keys. */
 export function hasKeys(line: string | undefined, keys: readonly string[]): boolean {
-  const object = line === undefined ? '' : parseObject(line)
-  return typeof object !== 'string' && keys.every((key) => Object.hasOwn(object, key))
+  const object = line === undefined ? undefined : objectIn(line)
+  return object !== undefined && keys.every((key) => Object.hasOwn(object, key))
+}
+
+/** The object in a line; undefined when it is none. */
+export function objectIn(line: string): NumberedObject['object'] | undefined {
+  const object = parseObject(line)
+  return typeof object === 'string' ? undefined : object
 }
 
 /** Returns the problem as text when it is none. */

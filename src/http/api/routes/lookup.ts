@@ -6,7 +6,7 @@ import { resultForm, resultJson } from '../../../lookup/result.ts'
 import { type Address, parseAddress } from '../../../pipeline/event/address.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
 import { andThen } from '../../../run/and-then.ts'
-import type { DailyQuota, QuotaDecision } from '../../../tenants/quota.ts'
+import type { LimitDecision, Limiter } from '../../../tenants/limits/limits.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'
@@ -20,7 +20,7 @@ import { assertAllowed, quotaJson } from '../quota.ts'
 
 export interface LookupParts {
   readonly lookups: LookupService
-  readonly quota: DailyQuota
+  readonly quota: Limiter
 }
 
 /** `POST /v1/lookup`: looks up one address. Stores nothing. */
@@ -40,7 +40,7 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
     assertProviders(request, lookups)
     return andThen(quota.take(caller, 1), (decision) => lookUp(request, address, caller, decision))
   }
-  const lookUp = (request: LookupRequest, address: Address, { tenant }: Caller, decision: QuotaDecision) => {
+  const lookUp = (request: LookupRequest, address: Address, { tenant }: Caller, decision: LimitDecision) => {
     assertAllowed(decision)
     const form = resultForm(tenant.id, request)
     return andThen(tenantLookups(lookups, tenant).lookup(address, form.options), (lookup): HttpResponse => {

@@ -2,7 +2,8 @@ import { Command } from 'commander'
 import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { momentOf } from '../../../terminal/moment.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { configOf } from '../../../terminal/settings-options.ts'
+import { addSubcommand } from '../../../terminal/subcommand.ts'
 import type { DeadLetters, LetterFilter } from '../dead-letters.ts'
 
 interface FilterOptions {
@@ -27,7 +28,7 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
   const command = new Command('dead-letter')
   const output = () => import('./dead-letter-output.ts')
 
-  filtered(subcommand('list', 'list dead letters, newest first'))
+  filtered(addSubcommand(command, 'list', 'list dead letters, newest first'))
     .option('--limit <n>', 'maximum number', '50')
     .option('--after <id>', 'list letters after this one')
     .action(async (options: ListOptions, sub: Command) => {
@@ -39,7 +40,7 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
       await withLetters(sub, filter, (letters) => printLetters(letters, filter, { ...options, limit }, context))
     })
 
-  subcommand('show <id>', 'show a dead letter and its event').action(
+  addSubcommand(command, 'show <id>', 'show a dead letter and its event').action(
     async (id: string, options: FilterOptions, sub: Command) => {
       const { printLetter } = await output()
       await withLetters(sub, {}, (letters) => printLetter(letters, id, options.json === true, context))
@@ -50,7 +51,7 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
     ['retry', 'send dead letters through the pipeline again, from the step that failed; each counts once'],
     ['discard', 'delete dead letters for good; a later event with the same id is new'],
   ] as const) {
-    filtered(subcommand(`${verb} [id...]`, about))
+    filtered(addSubcommand(command, `${verb} [id...]`, about))
       .option('--all', 'all dead letters')
       .action(async (ids: string[], options: ChangeOptions, sub: Command) => {
         const filter = filterOf(options)
@@ -63,10 +64,6 @@ export function deadLetterCommand(context: CliContext, setExitCode: (code: numbe
       })
   }
   return command
-
-  function subcommand(usage: string, about: string): Command {
-    return addSettings(command.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
-  }
 
   async function withLetters<T>(
     sub: Command,

@@ -1,9 +1,11 @@
 import { Command } from 'commander'
 import { ROLES, readRoles } from '../../../config/config.ts'
 import { SETTINGS } from '../../../config/settings.ts'
+import { numbered } from '../../../run/counted.ts'
 import type { CliContext } from '../../../terminal/context.ts'
-import { printJson } from '../../../terminal/print.ts'
+import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
 import { ALL_SETTINGS, addPipelineSettings, addSettings, rightConfigOf } from '../../../terminal/settings-options.ts'
+import type { Finding, Level, Subject } from '../finding.ts'
 
 const HAS_PROBLEMS = 1
 
@@ -24,14 +26,12 @@ export async function doctorCommand(context: CliContext, setExitCode: (code: num
   return addSettings(command, ALL_SETTINGS).action(async (options: { roles?: string; json?: boolean }) => {
     const roles = options.roles === undefined ? undefined : readRoles(options.roles)
     const { config, problems } = rightConfigOf(context, command)
-    const [{ examine }, { checkSettings, withoutDefaultsOf }, { subjectOf }, { secretRemover }, output] =
-      await Promise.all([
-        import('../examine.ts'),
-        import('../settings.ts'),
-        import('../subject.ts'),
-        import('../without-secrets.ts'),
-        import('./doctor-output.ts'),
-      ])
+    const [{ examine }, { checkSettings, withoutDefaultsOf }, { subjectOf }, { secretRemover }] = await Promise.all([
+      import('../examine.ts'),
+      import('../settings.ts'),
+      import('../subject.ts'),
+      import('../without-secrets.ts'),
+    ])
     const { env, stdout } = context
     const { subject, findings: ofInstance } = await subjectOf({ config, env, roles })
     const variables = [
@@ -46,8 +46,55 @@ export async function doctorCommand(context: CliContext, setExitCode: (code: num
     const { running } = subject
     const findings = found.map(secretRemover(env, [running?.redis_url, running?.clickhouse_url, running?.analyst_url]))
     if (findings.some(({ level }) => level === 'problem')) setExitCode(HAS_PROBLEMS)
-    const report = output.reportOf(findings, subject)
+    const report = reportOf(findings, subject)
     if (options.json) printJson(stdout, report)
-    else output.printReport(stdout, report)
+    else printReport(stdout, report)
   })
+}
+
+/** The output of `ipid doctor --json`. */
+interface Report {
+  /** Whether there is no problem. */
+  readonly ok: boolean
+  readonly problems: number
+  readonly risks: number
+  readonly data_dir: string
+  /** Whether an ipid is ready on `data_dir`, so that its stores were asked. */
+  readonly running: boolean
+  /** Problems, then risks, then fine findings. */
+  readonly findings: readonly Finding[]
+}
+
+const LEVELS: readonly Level[] = ['problem', 'risk', 'fine']
+
+function reportOf(findings: readonly Finding[], { config, dir, running }: Subject): Report {
+  const of = (level: Level) => findings.filter((finding) => finding.level === level)
+  const [problems, risks] = [of('problem').length, of('risk').length]
+  return {
+    ...{ ok: problems === 0, problems, risks, data_dir: dir?.path ?? config.dataDir, running: running !== undefined },
+    findings: LEVELS.flatMap(of),
+  }
+}
+
+/** Prints a report as one page: first the problems, last the fine findings. */
+function printReport(out: NodeJS.WritableStream, report: Report): void {
+  const { problems, risks, findings, data_dir: dataDir, running } = report
+  const counts = `${numbered(problems, 'problem')}, ${numbered(risks, 'risk')}`
+  const what = running ? `the ipid that runs on ${dataDir}` : `a start on ${dataDir}; none runs there now`
+  printLine(out, `${counts}: ${what}`)
+  for (const { check, level, seen, why, remedy } of findings) {
+    if (level === 'fine') continue
+    printLine(out, '')
+    printLine(out, `${level === 'problem' ? 'PROBLEM' : 'risk'}  ${check}: ${seen}`)
+    if (why !== undefined) printLine(out, `  ${why}`)
+    if (remedy !== undefined) printLine(out, `  → ${remedy}`)
+  }
+  const fine = findings.filter(({ level }) => level === 'fine')
+  if (fine.length === 0) return
+  printLine(out, '')
+  printLine(out, 'fine')
+  printPairs(
+    out,
+    fine.map(({ check, seen }) => [`  ${check}`, seen]),
+  )
 }

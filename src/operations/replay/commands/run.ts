@@ -10,12 +10,13 @@ import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import { progressBar } from '../../../pipeline/sources/batch/commands/progress-bar.ts'
 import { activeOn } from '../../../pipeline/streams/topology.ts'
 import { systemClock } from '../../../run/clock.ts'
+import { numbered } from '../../../run/counted.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { addressMaskOf, type Tenant } from '../../../tenants/tenancy.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { clickhousePlaceOf, redisUrlOf } from '../../../terminal/instance.ts'
-import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
+import { printJson, printLine, printPairs, printTable } from '../../../terminal/print.ts'
 import { withRewriteLease } from '../../../terminal/rewrite-lease.ts'
 import { withRedis } from '../../../terminal/stores.ts'
 import { tenantOf } from '../../../terminal/tenant-of.ts'
@@ -30,7 +31,6 @@ import { type ReplayReport, replay } from '../replay.ts'
 import { ReplayTables } from '../replay-tables.ts'
 import { type Condition, readCondition } from '../where.ts'
 import { endReenrichment, type ReenrichResult, runReenrich } from './reenrich.ts'
-import { printReenrich } from './reenrich-output.ts'
 
 export interface ReplayFlags {
   readonly tenant: string
@@ -196,4 +196,49 @@ function print(
     ...(unreadable > 0 ? [['unreadable lines', unreadable] as const] : []),
     ...(dryRun ? [['dry run', 'nothing was changed'] as const] : []),
   ])
+}
+
+/** Accounts in each printed table; `--json` has all. */
+const LISTED = 20
+
+/** Prints the changes, or those that a dry run found. */
+function printReenrich(out: NodeJS.WritableStream, result: ReenrichResult): void {
+  const { events, renamed, merged, found, lost, filtered, other } = result
+  const classes = Object.entries(filtered.classifications).map(([name, n]) => `${name} ${n}`)
+  printPairs(out, [
+    ['tenant', result.tenant_id],
+    ['received', `${result.from} to ${result.to}, until ${result.received_until}`],
+    ['data', result.data.join(', ')],
+    ['dry run', result.dry_run ? 'yes: nothing was changed' : 'no'],
+    ['events judged', `${events.judged}, from ${numbered(result.addresses, 'address', 'addresses')}`],
+    ['not judged', events.not_judged === 0 ? 0 : `${eventsText(events.not_judged)} stored without their address`],
+    ['events changed', events.changed],
+    ['accounts renamed', `${renamed.accounts} with ${eventsText(renamed.events)}`],
+    ['accounts merged', `${merged.accounts} with ${eventsText(merged.events)}`],
+    ['newly found', `${eventsText(found.events)}; accounts that are new: ${found.accounts}`],
+    ['newly lost', `${eventsText(lost.events)} of ${numbered(lost.accounts, 'account')}`],
+    ['newly filtered', `${eventsText(filtered.events)}${classes.length === 0 ? '' : `: ${classes.join(', ')}`}`],
+    ['shown again', eventsText(result.shown.events)],
+    ['other changes', `${eventsText(other.events)}: host name, AS or quality`],
+  ])
+  if (merged.list.length > 0) {
+    printLine(out, '')
+    const rows = merged.list
+      .slice(0, LISTED)
+      .map(({ from, to, to_is_new, events: n }) => [from, to, to_is_new ? 'new' : 'existing', n])
+    printTable(out, ['ACCOUNT', 'BECOMES', 'WHICH IS', 'EVENTS'], rows)
+  }
+  if (renamed.list.length > 0) {
+    printLine(out, '')
+    const rows = renamed.list
+      .slice(0, LISTED)
+      .map(({ account_id, before, after, events: n }) => [account_id, nameOf(before), nameOf(after), n])
+    printTable(out, ['ACCOUNT', 'BEFORE', 'AFTER', 'EVENTS'], rows)
+  }
+}
+
+const eventsText = (events: number) => numbered(events, 'event')
+
+function nameOf({ business_name, domain }: ReenrichResult['renamed']['list'][number]['before']): string {
+  return [business_name, domain].filter((text) => text !== '').join(', ')
 }

@@ -13,22 +13,22 @@ import { connectClickHouse } from '../../../stores/clickhouse/client.ts'
 import { missingObjects } from '../../../stores/clickhouse/migrate.ts'
 import { readSchema, type Schema } from '../../../stores/clickhouse/schema.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
-import { Quotas } from '../../../tenants/quota-report.ts'
-import { type QuotaSources, quotasOf } from '../../../tenants/quota-sources.ts'
+import { type QuotaSources, Quotas, quotaStore } from '../../../tenants/quotas.ts'
 import { readSchedule } from '../../backup/redis/schedule-store.ts'
 import { backupStatus } from '../../backup/status.ts'
+import { reenrichmentOf } from '../../reenrich/jobs/job.ts'
+import { ReenrichJobs } from '../../reenrich/jobs/job-store.ts'
 import { readRetention } from '../../retention/redis/records.ts'
 import { clockAheadMs } from '../clocks.ts'
 import type { StatusSources } from '../collect.ts'
 import { readDamage } from '../redis/damage.ts'
 import { readDedup } from '../redis/dedup.ts'
 import { readBatchJobs, readBulkJobs } from '../redis/jobs.ts'
-import { readReenrichments } from '../redis/reenrichments.ts'
 import { RedisReports } from '../redis/reports.ts'
 import { readServers } from '../redis/servers.ts'
 import { sharedRead } from '../shared-read.ts'
 import type { StallLimits } from '../stall.ts'
-import type { ClickHouseStatus, ProcessReport, QuotaStatus } from '../system-status.ts'
+import type { ClickHouseStatus, ProcessReport, QuotaStatus, ReenrichmentsStatus } from '../system-status.ts'
 
 /** A busy server takes longer than one that is idle. `GET /progress` waits 3 s for everything. */
 const CLICKHOUSE_MS = 2_500
@@ -91,7 +91,7 @@ export function diskOf(folder: string): ProcessReport['disk'] {
 const EXPORTS = { freshMs: 10_000, lateMs: 5_000 }
 
 function readQuotas(sources: QuotaSources): () => Promise<QuotaStatus> {
-  const quotas = new Quotas(quotasOf(sources))
+  const quotas = new Quotas({ store: quotaStore(sources), clock: sources.clock })
   return sharedRead(() => quotas.read(), QUOTAS)
 }
 
@@ -144,4 +144,18 @@ async function readMemory(client: ClickHouseClient): Promise<Memory> {
   const [row] = await result.json<Memory>()
   if (row === undefined) throw new Error('ClickHouse sent an empty answer')
   return row
+}
+
+const SHOWN_MAX = 20
+
+/** Open jobs that apply rules to stored events, of all tenants. */
+export async function readReenrichments(client: RedisClient, nowMs = Date.now()): Promise<ReenrichmentsStatus> {
+  const { jobs, total } = await new ReenrichJobs(client).open(SHOWN_MAX)
+  const shown = jobs.slice(0, SHOWN_MAX).map((job) => {
+    const { job_id, state, share, changed_events, seconds_left, problem } = reenrichmentOf(job, nowMs)
+    const status = state === 'running' ? ('running' as const) : ('waiting' as const)
+    const facts = { job_id, tenant_id: job.tenantId, status, share, changed_events, seconds_left, problem }
+    return { ...facts, age_ms: Math.max(0, nowMs - job.requestedAtMs) }
+  })
+  return { open: total, jobs: shown }
 }

@@ -1,5 +1,3 @@
-import { trustedProxies } from '../../../http/engine/client-address.ts'
-import { parseAddress } from '../../event/address.ts'
 import { type JsonObject, pageOf, type ToolEvent, unlessEmpty } from '../tools/tool-event.ts'
 import type { LineResult } from './line-format.ts'
 
@@ -80,23 +78,6 @@ function isAsset(url: string): boolean {
   const dot = url.lastIndexOf('.', end)
   if (dot < 0 || end - dot - 1 > LONGEST_ASSET_CHARS || url.lastIndexOf('/', end - 1) > dot) return false
   return ASSETS.has(url.slice(dot + 1, end).toLowerCase())
-}
-
-const PRIVATE = trustedProxies([
-  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16'],
-  ...['::1/128', 'fc00::/7', 'fe80::/10'],
-])
-
-/**
- * The visitor's address. When the connection came from a private network, a proxy made it: then the last public address of
- * `X-Forwarded-For` is the visitor's. A visitor can write the ones before it.
- * @param peer address of the connection
- * @param forwardedFor addresses with commas between; `-` and undefined: none
- */
-export function visitorAddress(peer: string | undefined, forwardedFor: string | undefined): string | undefined {
-  if (given(forwardedFor) === undefined || (peer !== undefined && !PRIVATE.includes(peer))) return peer
-  const chain = forwardedFor!.split(',').map((entry) => entry.trim())
-  return chain.findLast((entry) => parseAddress(entry) !== undefined && !PRIVATE.includes(entry)) ?? peer
 }
 
 /** An absolute URL where the log names the host; otherwise the path. Default ports are left out. */

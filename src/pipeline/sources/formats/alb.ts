@@ -1,3 +1,4 @@
+import { readAddressBeforePort } from '../../event/client-address.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { accessEvent } from './access-line.ts'
 import { requestOf } from './clf.ts'
@@ -25,7 +26,7 @@ export const alb: LineFormat = {
       const { method, path } = requestOf(request!)
       return accessEvent(
         {
-          ip: withoutPort(client!),
+          ip: readAddressBeforePort(client!)?.text ?? client,
           timestamp: time!,
           method,
           status: status === '-' ? 0 : Number(status),
@@ -37,12 +38,6 @@ export const alb: LineFormat = {
       )
     },
   }),
-}
-
-/** `203.0.113.7:443`, `[2001:db8::1]:443` and `2001:db8::1:443`: the port is always there. */
-function withoutPort(client: string): string {
-  const address = client.slice(0, Math.max(client.lastIndexOf(':'), 0))
-  return address.startsWith('[') ? address.slice(1, -1) : address
 }
 
 function withoutDefaultPort(url: string): string {

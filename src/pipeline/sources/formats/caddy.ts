@@ -1,6 +1,7 @@
+import { visitorOfRequest } from '../../event/client-address.ts'
 import { readTime } from '../batch/files/timestamps.ts'
 import { type JsonObject, labelOf, listOf, objectOf, textOf, unlessEmpty, without } from '../tools/tool-event.ts'
-import { accessEvent, urlOf, visitorAddress } from './access-line.ts'
+import { accessEvent, urlOf } from './access-line.ts'
 import { jsonReader, mostObjects } from './json-lines.ts'
 import type { LineFormat } from './line-format.ts'
 
@@ -12,7 +13,7 @@ export const caddy: LineFormat = {
   about: 'Caddy 2, JSON',
   recognises: (lines) =>
     mostObjects(lines, ({ request }) => typeof objectOf(request).uri === 'string' && 'method' in objectOf(request)),
-  reader: ({ all }) =>
+  reader: ({ all, trusted }) =>
     jsonReader((record) => {
       const request = objectOf(record.request)
       const time = readTime(labelOf(record.ts) ?? '', undefined)
@@ -20,7 +21,7 @@ export const caddy: LineFormat = {
       const others = unlessEmpty(without(record, ...PLACED))
       return accessEvent(
         {
-          ip: visitorAddress(peerOf(request), headerOf(request.headers, 'x-forwarded-for')),
+          ip: visitorOfRequest(peerOf(request), [valuesOf(request.headers, 'x-forwarded-for').join(',')], trusted),
           timestamp: time.time,
           method: textOf(request.method) ?? '',
           status: Number(record.status ?? 0),
@@ -38,12 +39,15 @@ export const caddy: LineFormat = {
 
 /** Before version 2.5, Caddy wrote address and port into one field. */
 function peerOf(request: JsonObject): string | undefined {
-  const address = textOf(request.client_ip) ?? textOf(request.remote_ip)
-  return address ?? textOf(request.remote_addr)?.replace(/:\d+$/, '').replace(/[[\]]/g, '')
+  return textOf(request.client_ip) ?? textOf(request.remote_ip) ?? textOf(request.remote_addr)
 }
 
-/** The first value of a header. Names of HTTP/2 headers are in lower case. */
 function headerOf(headers: unknown, name: string): string | undefined {
+  return valuesOf(headers, name)[0]
+}
+
+/** The values of a header, one for each time that it was sent. Names of HTTP/2 headers are in lower case. */
+function valuesOf(headers: unknown, name: string): readonly string[] {
   const found = Object.entries(objectOf(headers)).find(([key]) => key.toLowerCase() === name)
-  return textOf(listOf(found?.[1])[0])
+  return listOf(found?.[1]).flatMap((value) => textOf(value) ?? [])
 }

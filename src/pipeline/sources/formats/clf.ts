@@ -1,30 +1,32 @@
-import { parseAddress } from '../../event/address.ts'
+import { hasAddress, namesNobody, type Proxies, visitorOfRequest } from '../../event/client-address.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
-import { type AccessLine, accessEvent, given, urlOf, visitorAddress } from './access-line.ts'
+import { type AccessLine, accessEvent, given, urlOf } from './access-line.ts'
 import { type LineFormat, type LineReader, most } from './line-format.ts'
 
 const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"'
 
-/** `HOST IDENT USER [TIME] "REQUEST" STATUS BYTES`, and perhaps `"REFERRER" "USER AGENT"` and more. */
+/** `ADDRESSES IDENT USER [TIME] "REQUEST" STATUS BYTES`, and perhaps `"REFERRER" "USER AGENT"` and more. */
 const LINE =
-  /^([^[\]"]+) \[([^\]]{26})\] "((?:[^"\\]|\\.)*)" (\d{3}|-) (\d+|-)(?: "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"(.*))?/
+  /^((?:[^[\]]|\[[\da-f:.]{2,45}\])+) \[([^\]]{26})\] "((?:[^"\\]|\\.)*)" (\d{3}|-) (\d+|-)(?: "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"(.*))?/
 const TRAEFIK_TAIL = new RegExp(`^ \\d+ ${QUOTED} ${QUOTED} \\d+ms$`)
-const QUOTED_TAIL = new RegExp(`^ ${QUOTED}$`)
 
 /**
- * Reads the Common Log Format, with or without referrer and user agent. Before it, Apache's `vhost_combined` names the host; after it,
- * the default of nginx's packages names `X-Forwarded-For`.
+ * Reads the Common Log Format, with or without referrer and user agent. Before it, Apache's `vhost_combined` names the host, and other
+ * formats `X-Forwarded-For`. After it, that header is anywhere: the default of nginx's packages has it right after the user agent.
+ * @param trusted see `ReadLineOptions`
  */
-export function clfReader(all: boolean): LineReader {
-  return new ClfReader(all)
+export function clfReader(all: boolean, trusted?: Proxies): LineReader {
+  return new ClfReader(all, trusted)
 }
 
 class ClfReader implements LineReader {
   readonly header = undefined
   readonly #all: boolean
+  readonly #trusted: Proxies | undefined
 
-  constructor(all: boolean) {
+  constructor(all: boolean, trusted: Proxies | undefined) {
     this.#all = all
+    this.#trusted = trusted
   }
 
   read(line: string): ReturnType<LineReader['read']> {
@@ -33,7 +35,7 @@ class ClfReader implements LineReader {
     const [, head, time, request, status, bytes, referrer, userAgent, tail] = match as unknown as string[]
     const timestamp = clfTime(time!)
     if (timestamp === undefined) return { rejected: 'has an unreadable time' }
-    const { host, ip } = addressesOf(head!, tail)
+    const { host, ip } = addressesOf(head!, tail, this.#trusted)
     const { method, path } = requestOf(unescaped(request!))
     const access: AccessLine = {
       ip,
@@ -49,25 +51,42 @@ class ClfReader implements LineReader {
   }
 }
 
-/** @param head `ADDRESS IDENT USER`; Apache may write a host before it, and Traefik a list of addresses @param tail after the user agent */
-function addressesOf(head: string, tail: string | undefined): { readonly host?: string; readonly ip: string } {
-  const space = head.indexOf(' ')
-  const first = space < 0 ? head : head.slice(0, space)
-  if (first.endsWith(',')) {
-    // Traefik writes `X-Forwarded-For` in place of the address.
-    const list = head.split(' ').slice(0, -2).join(' ')
-    return { ip: visitorAddress(undefined, list) ?? list }
-  }
-  const second = space < 0 ? '' : head.slice(space + 1, nextSpace(head, space + 1))
-  const isHost = second !== '-' && parseAddress(first) === undefined && parseAddress(second) !== undefined
-  const peer = isHost ? second : first
-  const forwardedFor = tail === undefined || tail === '' ? undefined : QUOTED_TAIL.exec(tail)?.[1]
-  return { ...(isHost && { host: first }), ip: visitorAddress(peer, forwardedFor) ?? peer }
+/** The first word, which may be in quotes or a list with blanks, and the second. */
+const WORDS = /^("(?:[^"\\]|\\.)*"|[^\s",]*(?:,\s*[^\s",]+)*)(?:\s+(\S+))?/
+
+/**
+ * Two addresses are a value of `X-Forwarded-For` and the peer. A name, or an address with the port of a server, is the virtual host.
+ * @param head `PEER IDENT USER`, perhaps with a word before it
+ * @param tail after the user agent
+ */
+function addressesOf(
+  head: string,
+  tail = '',
+  trusted: Proxies | undefined,
+): { readonly host?: string | undefined; readonly ip: string | undefined } {
+  const [, first = '', second = ''] = WORDS.exec(head) ?? []
+  if (!hasAddress(second)) return { ip: visitorOfRequest(first, forwardedIn(tail), trusted) }
+  const isForwarded = namesNobody(first) || (hasAddress(first) && !SERVER_PORT.test(first))
+  if (isForwarded) return { ip: visitorOfRequest(second, [first, ...forwardedIn(tail)], trusted) }
+  return { host: first.replaceAll('"', ''), ip: visitorOfRequest(second, forwardedIn(tail), trusted) }
 }
 
-function nextSpace(text: string, from: number): number {
-  const at = text.indexOf(' ', from)
-  return at < 0 ? text.length : at
+/** An address on which servers listen. Clients connect from higher ports. */
+const SERVER_PORT = /^"?[\da-f.:[\]]+:(?:\d{1,3}|3000|5000|8000|8080|8443|9000)"?$/i
+const TAIL_MAX_CHARS = 4_096
+/** A value with its name or without, in quotes or as a list with blanks. */
+const VALUE = /(?:([\w-]{1,64})=)?(?:"((?:[^"\\]|\\.)*)"|([^\s",=]+(?:,\s*[^\s",=]+)*))/g
+const FORWARDED_NAME = /^(?:http_)?(?:x[-_]?)?(?:forwarded[-_]?for|fwd|ff|(?:real|(?:true[-_]?)?client)[-_]?ip)$/i
+
+/**
+ * The values of a tail that may be `X-Forwarded-For`, in their order: those without a name or with one for it. An upstream server is
+ * recognised by its port. The first value with a visitor counts, because most formats have the header right after the user agent.
+ */
+function* forwardedIn(tail: string): Generator<string> {
+  for (const [, name, quoted, word = ''] of tail.slice(0, TAIL_MAX_CHARS).matchAll(VALUE)) {
+    const value = quoted ?? word
+    if ((name === undefined || FORWARDED_NAME.test(name)) && !SERVER_PORT.test(value)) yield value
+  }
 }
 
 /** `GET /path HTTP/1.1`. A request that is not HTTP has no method. */
@@ -126,12 +145,12 @@ export const combined: LineFormat = {
   name: 'combined',
   about: 'Apache and nginx, with referrer and user agent',
   recognises: (lines) => most(lines, (line) => tailOf(line) !== undefined && !isTraefikLine(line)),
-  reader: ({ all }) => clfReader(all),
+  reader: ({ all, trusted }) => clfReader(all, trusted),
 }
 
 export const common: LineFormat = {
   name: 'common',
   about: 'Apache and nginx, without referrer',
   recognises: (lines) => most(lines, (line) => LINE.test(line) && tailOf(line) === undefined),
-  reader: ({ all }) => clfReader(all),
+  reader: ({ all, trusted }) => clfReader(all, trusted),
 }

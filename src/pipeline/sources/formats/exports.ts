@@ -1,7 +1,7 @@
+import { visitorInField } from '../../event/client-address.ts'
 import { readAmplitudeEvents } from '../amplitude.ts'
-import { readTime } from '../batch/files/timestamps.ts'
 import { readPosthogEvents } from '../posthog.ts'
-import { readCalls } from '../tools/calls.ts'
+import { type CallTool, readCalls } from '../tools/calls.ts'
 import { parseNested } from '../tools/nested-json.ts'
 import { type JsonObject, objectOf, REMOTE, type ToolEvent, textOf, without } from '../tools/tool-event.ts'
 import { jsonReader, mostObjects } from './json-lines.ts'
@@ -23,10 +23,11 @@ function exportFormat({ name, about, matches, read }: ExportFormat): LineFormat 
     name,
     about,
     recognises: (lines) => mostObjects(lines, matches),
-    reader: ({ nowMs }: ReadLineOptions) =>
+    reader: ({ nowMs, trusted }: ReadLineOptions) =>
       jsonReader((record) => {
         const event = read(record, nowMs)
-        return { event: event.ip === REMOTE ? { ...event, ip: undefined } : event }
+        const ip = typeof event.ip === 'string' ? visitorInField(event.ip, trusted) : event.ip
+        return { event: { ...event, ip: ip === REMOTE ? undefined : ip } }
       }),
   }
 }
@@ -37,10 +38,9 @@ function isCall(record: JsonObject): boolean {
   return typeof record.messageId === 'string' && CALLS.includes(textOf(record.type) ?? '')
 }
 
-/** `timestamp` is the corrected time. */
-function readCall(record: JsonObject, tool: string, nowMs: number): ToolEvent {
-  const { originalTimestamp, timestamp, sentAt: _, receivedAt, ...call } = record
-  return readCalls({ ...call, timestamp: timestamp ?? receivedAt ?? originalTimestamp }, undefined, tool, nowMs)[0]!
+/** Every exported call was received by the tool, which says when. */
+function readCall(record: JsonObject, tool: CallTool, nowMs: number): ToolEvent {
+  return readCalls({ receivedAt: nowMs, ...record }, undefined, tool, nowMs)[0]!
 }
 
 export const rudderstackExport = exportFormat({
@@ -75,7 +75,6 @@ export const posthogExport = exportFormat({
         {
           ...without(event, 'team_id', 'elements_chain', 'elements', 'site_url', '_inserted_at'),
           properties: { $ip: ip ?? undefined, ...properties },
-          timestamp: rfc3339(record.timestamp),
           $set_once: objectOf(parsed(setOnce)),
           $set: { ...objectOf(parsed(person)), ...objectOf(parsed(set)) },
         },
@@ -97,15 +96,16 @@ export const amplitudeExport = exportFormat({
         events: [
           {
             ...without(event, ...AMPLITUDE_OWN),
-            insert_id: insertId ?? uuid,
-            time: rfc3339(time),
+            insert_id: insertId,
+            time,
             ip: ip ?? undefined,
           },
         ],
       },
       nowMs,
     )
-    return read!
+    // Amplitude's own id of an event whose sender gave it none.
+    return { ...read!, event_id: read!.event_id ?? uuid }
   },
 })
 
@@ -118,11 +118,4 @@ const AMPLITUDE_OWN = [
 /** Exports may hold JSON in a text. */
 function parsed(value: unknown): unknown {
   return typeof value === 'string' ? parseNested(value) : value
-}
-
-/** `2026-11-26 12:00:00.000000`, which is UTC, as RFC 3339; any other value as it is. */
-function rfc3339(value: unknown): unknown {
-  if (typeof value !== 'string') return value
-  const read = readTime(value, undefined)
-  return 'time' in read ? read.time : value
 }

@@ -7,8 +7,8 @@ export const json: LineFormat = {
   name: 'json',
   about: 'JSON objects with the fields of an event, or with --map',
   recognises: (lines) => mostObjects(lines, (record) => 'ip' in record),
-  reader({ mapping = {} }) {
-    const read = mappedReader(mapping)
+  reader({ mapping = {}, trusted }) {
+    const read = mappedReader(mapping, { trusted })
     return jsonReader((record) => ({ event: read(record) }))
   },
 }

@@ -1,3 +1,4 @@
+import type { Proxies } from '../../event/client-address.ts'
 import type { Mapping } from '../mapping.ts'
 import { stringifyExactly } from '../tools/exact-json.ts'
 import { TooDeepError } from '../tools/nested-json.ts'
@@ -22,6 +23,8 @@ export interface ReadLineOptions {
   readonly nowMs: number
   /** Where the fields of JSON are. Only the format `json` uses it. */
   readonly mapping?: Mapping | undefined
+  /** Proxies beside private ones, whose addresses are no visitors'. Default: none. */
+  readonly trusted?: Proxies | undefined
 }
 
 /** Reads the lines of one file in their order. */

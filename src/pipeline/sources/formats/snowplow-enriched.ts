@@ -1,3 +1,4 @@
+import { visitorInField } from '../../event/client-address.ts'
 import { readTime } from '../batch/files/timestamps.ts'
 import { parseNested } from '../tools/nested-json.ts'
 import { listOf, objectOf, pageOf, sessionIdOf, type ToolEvent, unlessEmpty, without } from '../tools/tool-event.ts'
@@ -32,7 +33,7 @@ export const snowplowEnriched: LineFormat = {
   name: 'snowplow',
   about: 'Snowplow, enriched events (TSV)',
   recognises: (lines) => most(lines, (line) => line.split('\t').length === COLUMNS.length),
-  reader: () => ({
+  reader: ({ trusted }) => ({
     header: undefined,
     read(line) {
       const values = line.split('\t')
@@ -42,7 +43,8 @@ export const snowplowEnriched: LineFormat = {
       const fields = Object.fromEntries(COLUMNS.map((name, i) => [name, values[i] === '' ? undefined : values[i]]))
       const time = readTime(fields.true_tstamp ?? fields.derived_tstamp ?? fields.collector_tstamp ?? '', undefined)
       if ('problem' in time) return { rejected: 'has no readable time' }
-      return { event: eventOf(fields, time.time) }
+      const ip = fields.user_ipaddress && visitorInField(fields.user_ipaddress, trusted)
+      return { event: { ...eventOf(fields, time.time), ip } }
     },
   }),
 }
@@ -70,7 +72,6 @@ function eventOf(fields: Readonly<Record<string, string | undefined>>, timestamp
       without({ uid: fields.user_id, duid: fields.domain_userid, nuid: fields.network_userid }),
     ),
     page: pageOf(fields.page_url, fields.page_referrer, campaign),
-    ip: fields.user_ipaddress,
     library: fields.v_tracker,
   }
 }

@@ -1,6 +1,7 @@
+import { visitorOfRequest } from '../../event/client-address.ts'
 import { readTime } from '../batch/files/timestamps.ts'
 import { labelOf, textOf, without } from '../tools/tool-event.ts'
-import { accessEvent, urlOf, visitorAddress } from './access-line.ts'
+import { accessEvent, urlOf } from './access-line.ts'
 import { clfReader, isTraefikLine } from './clf.ts'
 import { jsonReader, mostObjects } from './json-lines.ts'
 import { type LineFormat, most } from './line-format.ts'
@@ -15,14 +16,13 @@ export const traefik: LineFormat = {
   recognises: (lines) =>
     most(lines, isTraefikLine) ||
     mostObjects(lines, (record) => 'ClientHost' in record && ('StartUTC' in record || 'RequestPath' in record)),
-  reader({ all }) {
+  reader({ all, trusted }) {
     const json = jsonReader((record) => {
       const time = readTime(labelOf(record.StartUTC ?? record.time) ?? '', undefined)
       if ('problem' in time) return { rejected: 'StartUTC is missing, or is no time' }
-      const host = textOf(record.ClientHost)
       return accessEvent(
         {
-          ip: host?.includes(',') ? (visitorAddress(undefined, host) ?? host) : host,
+          ip: visitorOfRequest(textOf(record.ClientHost), [textOf(record['request_X-Forwarded-For'])], trusted),
           timestamp: time.time,
           method: textOf(record.RequestMethod) ?? '',
           status: Number(record.DownstreamStatus ?? 0),
@@ -36,7 +36,7 @@ export const traefik: LineFormat = {
         all,
       )
     })
-    const lines = clfReader(all)
+    const lines = clfReader(all, trusted)
     return { header: undefined, read: (line) => (line.startsWith('{') ? json : lines).read(line) }
   },
 }

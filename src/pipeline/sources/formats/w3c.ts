@@ -1,6 +1,7 @@
+import { type Proxies, visitorOfRequest } from '../../event/client-address.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { type JsonObject, labelOf } from '../tools/tool-event.ts'
-import { accessEvent, given, urlOf, visitorAddress } from './access-line.ts'
+import { accessEvent, given, urlOf } from './access-line.ts'
 import { jsonObject, mostObjects } from './json-lines.ts'
 import { COMMENT, type LineFormat, type LineReader, type LineResult } from './line-format.ts'
 
@@ -73,6 +74,12 @@ function pathOf(field: Field): string {
   return (field('cs-uri-stem') ?? '') + (query === undefined ? '' : `?${query}`)
 }
 
+/** CloudFront writes a blank as `%20`, and its `%` encoded again. */
+function visitorOf(field: Field, trusted: Proxies | undefined): string | undefined {
+  const forwarded = field('x-forwarded-for') ?? field('cs(x-forwarded-for)')
+  return visitorOfRequest(field('c-ip'), [forwarded && decoded(onceEncoded(forwarded))], trusted)
+}
+
 const NO_TIME: LineResult = { rejected: 'has no readable date and time' }
 
 /** CloudFront's standard logs, tab-separated or as JSON. */
@@ -82,7 +89,7 @@ export const cloudfront: LineFormat = {
   recognises: (lines) =>
     lines.some((line) => line.startsWith(FIELDS) && line.includes('x-edge-')) ||
     mostObjects(lines, (record) => 'c-ip' in record && 'date' in record && isCloudfront(record)),
-  reader: ({ all }) =>
+  reader: ({ all, trusted }) =>
     new W3cReader((field) => {
       const timestamp = timeOf(field)
       if (timestamp === undefined) return NO_TIME
@@ -90,7 +97,7 @@ export const cloudfront: LineFormat = {
       const referrer = field('cs(referer)')
       return accessEvent(
         {
-          ip: field('c-ip'),
+          ip: visitorOf(field, trusted),
           timestamp,
           method: field('cs-method') ?? '',
           status: Number(field('sc-status') ?? 0),
@@ -129,13 +136,13 @@ export const w3c: LineFormat = {
   name: 'w3c',
   about: 'IIS and other servers with a line #Fields:',
   recognises: (lines) => lines.some((line) => line.startsWith(FIELDS) && / c-ip\b/.test(line)),
-  reader: ({ all }) =>
+  reader: ({ all, trusted }) =>
     new W3cReader((field) => {
       const timestamp = timeOf(field)
       if (timestamp === undefined) return NO_TIME
       return accessEvent(
         {
-          ip: visitorAddress(field('c-ip'), field('x-forwarded-for')?.replaceAll('+', ' ')),
+          ip: visitorOf(field, trusted),
           timestamp,
           method: field('cs-method') ?? '',
           status: Number(field('sc-status') ?? 0),

@@ -4,13 +4,15 @@ import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import { EVENT_VALUES_MAX, JSON_DEPTH_MAX } from '../../../../schemas/api/event.ts'
 import type { SourceFacts } from '../../../../schemas/api-key.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
+import type { Proxies } from '../../event/client-address.ts'
 import { hasTooManyValues, isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import { rejectedLine } from '../batch/read-chunk.ts'
 import { formatOfLines } from '../formats/formats.ts'
 import { type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
 import { MAPPED_FIELDS, mappedReader, type Paths, type ReadMapped } from '../mapping.ts'
+import { instantOf } from '../tools/clock.ts'
 import { parseExactly, stringifyExactly } from '../tools/exact-json.ts'
-import { eventOf, instantOf, type JsonObject, type ToolEvent, textOf, without } from '../tools/tool-event.ts'
+import { eventOf, type JsonObject, type ToolEvent, textOf, without } from '../tools/tool-event.ts'
 import { type BodyValue, JsonValues, TOO_LONG_VALUE } from './json-values.ts'
 import { type Preset, presetNamed } from './presets.ts'
 
@@ -33,22 +35,29 @@ const ENVELOPE_BYTES = 4_096
 const CLOUDWATCH = /"messageType"\s*:\s*"(?:DATA|CONTROL)_MESSAGE"/
 /** CloudWatch sends this to see whether the destination takes messages. */
 const CONTROL_MESSAGE = 'CWL CONTROL MESSAGE'
+const NO_LOG_LINE = 'is neither JSON nor a line of a known access log'
 const TEST_UPLOAD = '{"content":"tests"}'
 
 /** How the entries of a source become events. Shared by its requests. */
 export interface EntryFormat {
   readonly preset: Preset | undefined
   readonly read: ReadMapped
+  /** See `ReadLineOptions`. */
+  readonly trusted: Proxies | undefined
 }
 
-/** @param facts of the source */
-export function entryFormat({ preset: name, map = {} }: Pick<SourceFacts, 'preset' | 'map'>): EntryFormat {
+/** @param facts of the source @param trusted see `ReadLineOptions` */
+export function entryFormat(
+  { preset: name, map = {} }: Pick<SourceFacts, 'preset' | 'map'>,
+  trusted?: Proxies,
+): EntryFormat {
   const preset = presetNamed(name)
   const paths = MAPPED_FIELDS.map((field) => {
     const own = Object.hasOwn(map, field) ? [map[field]!] : []
     return [field, [...own, ...[preset?.paths[field] ?? []].flat()]]
   })
-  return { preset, read: mappedReader(Object.fromEntries(paths) as Paths) }
+  const { perhapsIp } = preset ?? {}
+  return { preset, read: mappedReader(Object.fromEntries(paths) as Paths, { trusted, perhapsIp }), trusted }
 }
 
 interface RequestFacts {
@@ -183,7 +192,7 @@ export class EntryReader {
   }
 
   /** Undefined when the value is no event, and is not counted. */
-  #lineOf(value: BodyValue, facts: EntryFacts = {}): string | undefined {
+  #lineOf(value: BodyValue, facts?: EntryFacts): string | undefined {
     this.#entries++
     if (value === TOO_LONG_VALUE) return rejectedLine(`is longer than ${BATCH_LIMITS.lineMaxBytes} bytes`)
     if (!isUtf8(value)) return rejectedLine('is not UTF-8')
@@ -200,11 +209,13 @@ export class EntryReader {
   }
 
   /** Undefined for a request that is no page view, and for a comment. */
-  #logLine(text: string, facts: EntryFacts): string | undefined {
+  #logLine(text: string, facts: EntryFacts | undefined): string | undefined {
     const line = text.trim()
     const isShort = line.length <= LOG_LINE_MAX_CHARS
     const result = isShort ? this.#readLog(line, (event) => this.#eventLine(event, facts)) : undefined
     if (result === undefined) {
+      // Firehose repeats a request that is refused. Messages that no one can read are counted.
+      if (facts !== undefined) return rejectedLine(NO_LOG_LINE)
       this.#unknown++
       // It is rejected by the reader of lines, which says where it is broken as JSON.
       return text.replace(/[\r\n]+/g, ' ')
@@ -222,18 +233,18 @@ export class EntryReader {
       if (line.startsWith('#')) return { skipped: 'comment' }
       return this.#logReader?.header === undefined ? undefined : result
     }
-    this.#logReader = format.reader({ all: false, nowMs: Date.now() })
+    this.#logReader = format.reader({ all: false, nowMs: Date.now(), trusted: this.#format.trusted })
     return readLine(this.#logReader, line, jsonOf)
   }
 
-  #eventLine(event: ToolEvent, facts: EntryFacts): string {
+  #eventLine(event: ToolEvent, facts: EntryFacts | undefined): string {
     const { preset } = this.#format
     const { firehoseRequestId } = this.#facts
     const id = firehoseRequestId === '' ? undefined : `${firehoseRequestId}:${this.#entries}`
     const completed: ToolEvent = {
       ...event,
-      event_id: event.event_id ?? facts.event_id ?? id,
-      timestamp: event.timestamp ?? facts.timestamp,
+      event_id: event.event_id ?? facts?.event_id ?? id,
+      timestamp: event.timestamp ?? facts?.timestamp,
       event_type: event.event_type ?? preset?.eventType,
     }
     return stringifyExactly(eventOf(completed, this.#facts.addressOf(event)))

@@ -253,16 +253,39 @@ class Nesting {
 
   /** The position after the object or array that `from` is in; -1 when it does not end here; `BROKEN`. */
   endOfValue(bytes: Buffer, from: number): number {
-    for (let at = from; at < bytes.length; at++) {
-      const code = bytes[at]!
-      if (this.#passString(code)) {
-        if (code === LINE_FEED) return BROKEN
+    let at = from
+    while (at < bytes.length) {
+      if (this.#isInString) {
+        at = this.#endOfString(bytes, at)
+        if (at < 0) return BROKEN
         continue
       }
-      this.#step(code)
-      if (this.#depth === 0) return at + 1
+      const code = bytes[at++]!
+      if (code === QUOTE) this.#isInString = true
+      else if (code >= OPEN_BRACKET) {
+        this.#step(code)
+        if (this.#depth === 0) return at
+      }
     }
     return -1
+  }
+
+  /** The position after the string that `from` is in, or the end of the bytes; -1 at a line break. */
+  #endOfString(bytes: Buffer, from: number): number {
+    let isEscaped = this.#isEscaped
+    for (let at = from; at < bytes.length; at++) {
+      const code = bytes[at]!
+      if (code === LINE_FEED) return -1
+      if (isEscaped) isEscaped = false
+      else if (code === BACKSLASH) isEscaped = true
+      else if (code === QUOTE) {
+        this.#isEscaped = false
+        this.#isInString = false
+        return at + 1
+      }
+    }
+    this.#isEscaped = isEscaped
+    return bytes.length
   }
 
   /** The position of the comma or bracket after the element that `from` is in; -1 when it does not end here. */

@@ -6,6 +6,8 @@ import { type JsonObject, labelOf, objectOf, textOf } from '../tools/tool-event.
 export interface Preset extends SourcePreset {
   /** A source's own mapping goes before them. */
   readonly paths: Paths
+  /** A further path of the address, where some of its records have a name: only an address counts. */
+  readonly perhapsIp?: string
   readonly eventType?: string
   /** Keys that are not stored: credentials, and text without information about a visit. */
   readonly dropped?: readonly string[]
@@ -156,7 +158,8 @@ const firehose: Preset = {
 const vector: Preset = {
   name: 'vector',
   about: 'Vector, sink http',
-  // As parse_nginx_log and parse_apache_log name them.
+  // As parse_nginx_log and parse_apache_log name them. The latter has the address in `host`, which is a machine's name elsewhere.
+  perhapsIp: 'host',
   paths: { ip: 'client', url: 'path', referrer: ['referrer', 'referer'], user_agent: 'agent' },
   setup: (url) => [
     {
@@ -180,7 +183,8 @@ batch.max_bytes = 1000000`,
 const fluentBit: Preset = {
   name: 'fluent-bit',
   about: 'Fluent Bit, output http',
-  // As its parser nginx names them.
+  // As its parser nginx names them. Its parser apache2 has the address in `host`.
+  perhapsIp: 'host',
   paths: { ip: 'remote', timestamp: 'date', url: 'path', referrer: 'referer', user_agent: 'agent' },
   setup(url) {
     const { protocol, hostname, port, pathname } = new URL(url)

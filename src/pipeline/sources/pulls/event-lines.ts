@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { derivedUuid } from '../../../run/derived-uuid.ts'
 import { type PullFile, PullRefusedError } from '../../declaration/pull.ts'
+import type { Proxies } from '../../event/client-address.ts'
 import { peek } from '../batch/files/encoding.ts'
 import { isGzip, isZlibError } from '../batch/files/event-file.ts'
 import { type BadLine, LineSplitter } from '../batch/files/lines.ts'
@@ -24,6 +25,8 @@ interface LineOptions {
   readonly atMs: number
   /** Lines at the start that become no events, because they did so earlier. */
   readonly skip: number
+  /** See `ReadLineOptions`. */
+  readonly trusted?: Proxies | undefined
 }
 
 /** Lines of an upload, made of some lines of an item. */
@@ -147,8 +150,8 @@ class ItemReader {
 
   #begin(): EventLines | undefined {
     const texts = this.#sample.filter((line) => typeof line === 'string')
-    const { format: name, atMs: nowMs } = this.#options
-    this.#reader = formatOf(name, texts).reader({ all: false, nowMs })
+    const { format: name, atMs: nowMs, trusted } = this.#options
+    this.#reader = formatOf(name, texts).reader({ all: false, nowMs, trusted })
     const lines = this.#sample
     this.#sample = []
     return this.#translate(lines, this.#reader)

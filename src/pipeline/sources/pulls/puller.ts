@@ -9,6 +9,7 @@ import type { StoredKey, TenantStore } from '../../../tenants/stores.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
 import type { BackgroundJobs } from '../../declaration/batch-jobs.ts'
 import { type Pull, PullDeniedError, type PullPlace } from '../../declaration/pull.ts'
+import type { Proxies } from '../../event/client-address.ts'
 import type { RedisPullStore } from './redis/pull-store.ts'
 import { firstState, type PullAsk, type PullState, problemAt } from './state.ts'
 import { type PulledSource, PullTurn, type TurnEnd } from './turn.ts'
@@ -25,6 +26,8 @@ interface PullerOptions {
   readonly tempDir: string
   readonly clock: Clock
   readonly log: Logger
+  /** See `ReadLineOptions`. */
+  readonly trusted?: Proxies | undefined
 }
 
 /** Sources that are pulled at once, each of another tenant. Each holds about 20 MB. */
@@ -130,7 +133,7 @@ export class Puller extends LeasedService {
   }
 
   async #turn(key: StoredKey, source: PulledSource, ask: PullAsk | undefined, signal: AbortSignal): Promise<void> {
-    const { store, tenants, jobs, clock, pullOf } = this.#options
+    const { store, tenants, jobs, clock, pullOf, trusted } = this.#options
     const pull = pullOf(key.source!.kind)
     const tenant = async () => {
       const [now, found] = await Promise.all([tenants.getKey(source.id), tenants.getTenant(source.tenantId)])
@@ -156,7 +159,7 @@ export class Puller extends LeasedService {
     try {
       const untilMs = performance.now() + TURN_MS
       const isAsked = ask !== undefined
-      const turn = new PullTurn({ source, state, place, tenant, store, jobs, clock, signal, isAsked, untilMs })
+      const turn = new PullTurn({ source, state, place, tenant, store, jobs, clock, signal, isAsked, untilMs, trusted })
       const end = await turn.run()
       await this.#end(source, turn.state, end, signal)
     } finally {

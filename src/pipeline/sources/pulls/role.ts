@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { trustedProxies } from '../../../http/engine/trusted-proxies.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../../process/context.ts'
 import type { Service } from '../../../run/service.ts'
@@ -26,6 +27,7 @@ export function pullRole(context: ProcessContext): Service[] {
     tempDir: join(config.dataDir, 'pulls'),
     clock: telemetry.clock,
     log: telemetry.log,
+    trusted: trustedProxies((config.own.TRUSTED_PROXIES as readonly string[] | undefined) ?? []),
   })
   return [gate, puller]
 }

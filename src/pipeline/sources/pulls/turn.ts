@@ -12,6 +12,7 @@ import {
   type PullPlace,
   PullRefusedError,
 } from '../../declaration/pull.ts'
+import type { Proxies } from '../../event/client-address.ts'
 import { AUTO, type EventLines, eventLines } from './event-lines.ts'
 import type { PullIntent, RedisPullStore } from './redis/pull-store.ts'
 import { PARTIALS_MAX, type PullState, problemAt } from './state.ts'
@@ -36,6 +37,8 @@ interface TurnOptions {
   readonly isAsked: boolean
   /** `performance.now()` at which other sources have their turn. */
   readonly untilMs: number
+  /** See `ReadLineOptions`. */
+  readonly trusted?: Proxies | undefined
   readonly limits?: TurnLimits
 }
 
@@ -262,7 +265,7 @@ export class PullTurn {
 
   /** Reads an item into the job in progress, or a large one into jobs of its own. */
   async #read(item: PullItem): Promise<void> {
-    const { source, signal } = this.#options
+    const { source, signal, trusted } = this.#options
     const files = await item.open(signal)
     if (files === undefined) {
       this.#pass(item)
@@ -272,7 +275,7 @@ export class PullTurn {
     const format = source.pull.settings.format ?? AUTO
     let held: EventLines[] = []
     let heldBytes = 0
-    for await (const lines of eventLines(files, { id: item.id, format, atMs: item.atMs, skip })) {
+    for await (const lines of eventLines(files, { id: item.id, format, atMs: item.atMs, skip, trusted })) {
       signal.throwIfAborted()
       held.push(lines)
       heldBytes += lines.bytes.length

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import { InputError } from '../../../run/errors.ts'
+import type { Proxies } from '../../event/client-address.ts'
 import { peek } from '../batch/files/encoding.ts'
 import { isGzip, unzipped } from '../batch/files/event-file.ts'
 import { formatNamed, formatOfLines } from '../formats/formats.ts'
@@ -42,6 +43,8 @@ export interface LogSyncOptions {
   readonly mapping: Mapping | undefined
   /** Includes requests that are not page views. */
   readonly all: boolean
+  /** See `ReadLineOptions`. */
+  readonly trusted?: Proxies | undefined
   /** Resolves when the events are durable. @param lines NDJSON */
   send(lines: readonly string[]): Promise<SentAnswer>
   readonly checkpoint: Checkpoint
@@ -158,8 +161,8 @@ export class LogSync {
   }
 
   #readerOf(format: LineFormat): LineReader {
-    const { all, mapping } = this.#options
-    return format.reader({ all, mapping, nowMs: Date.now() })
+    const { all, mapping, trusted } = this.#options
+    return format.reader({ all, mapping, trusted, nowMs: Date.now() })
   }
 
   #take(reader: LineReader, raw: Buffer | undefined, file: string, line: number, id: () => string): void {

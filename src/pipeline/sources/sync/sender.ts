@@ -3,6 +3,7 @@ import { gzip } from 'node:zlib'
 import { cutText } from '../../../run/cut-text.ts'
 import { InputError, StartupError } from '../../../run/errors.ts'
 import { type DelayBounds, growingDelay, pause } from '../../../run/loop.ts'
+import { retryAfterMs } from '../../../run/retry-after.ts'
 
 const compress = promisify(gzip)
 
@@ -91,7 +92,10 @@ export class SourceSender {
     const { status } = response
     if (status >= 200 && status < 300) return { answer: answerOf(text) }
     const problem = `${this.#options.base} answered ${status}: ${detailOf(text)}`
-    if (status >= 500 || REPEATED.has(status)) return { problem, afterMs: retryAfterMs(response.headers) }
+    if (status >= 500 || REPEATED.has(status)) {
+      const afterMs = retryAfterMs(response.headers.get('retry-after'), Date.now(), Number.POSITIVE_INFINITY)
+      return { problem, afterMs: afterMs ?? 0 }
+    }
     if (status === 401 || status === 403) {
       throw new InputError(
         `${problem}. The source key is wrong, revoked, or of another kind: "./ipid source create TENANT http" makes one`,
@@ -100,13 +104,6 @@ export class SourceSender {
     if (status === 404) throw new InputError(`${problem}. Is this the address of ipid's API? Name it with --url`)
     throw new StartupError(problem)
   }
-}
-
-/** Seconds, or a date. */
-function retryAfterMs(headers: Headers): number {
-  const value = headers.get('retry-after') ?? ''
-  const ms = /^\d{1,6}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now()
-  return Number.isNaN(ms) ? 0 : Math.max(0, ms)
 }
 
 /** `fetch` puts the reason into the cause. */

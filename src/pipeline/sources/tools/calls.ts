@@ -1,6 +1,6 @@
+import { rudderstackTime, segmentTime } from './clock.ts'
 import {
   copyWithout,
-  correctedTime,
   idOf,
   type JsonObject,
   labelOf,
@@ -21,6 +21,7 @@ const PLACED = [
   'timestamp',
   'originalTimestamp',
   'sentAt',
+  'receivedAt',
   'type',
   'event',
   'properties',
@@ -33,9 +34,13 @@ const PLACED = [
 /** The traits of a group are those of the company, not of the user. */
 const PLACED_OF_GROUP = PLACED.filter((field) => field !== 'traits')
 
+/** The tools whose calls have Segment's form. */
+export type CallTool = 'segment' | 'rudderstack'
+
 /**
- * Reads a call of Segment's tracking API, or a batch of them. RudderStack's API has the same form.
- * @param payload the body: `{type, messageId, timestamp, userId, context, properties, traits, …}`, or `{batch: […], sentAt, context}`
+ * Reads a call of Segment's tracking API, or several. RudderStack's API has the same form, and a clock of its own.
+ * @param payload the body: `{type, messageId, timestamp, userId, context, properties, traits, …}`, `{batch: […], sentAt, context}`, or
+ * an array of calls, as webhooks of Segment send them
  * @param type the call that the path names; undefined: each call names its own
  * @param tool name of the property that takes the fields of a call that have no place of their own
  * @param receivedAtMs milliseconds since the epoch
@@ -43,11 +48,12 @@ const PLACED_OF_GROUP = PLACED.filter((field) => field !== 'traits')
 export function readCalls(
   payload: unknown,
   type: string | undefined,
-  tool: string,
+  tool: CallTool,
   receivedAtMs: number,
 ): readonly ToolEvent[] {
   const body = objectOf(payload)
-  const { batch, sentAt } = body
+  const { sentAt } = body
+  const batch = Array.isArray(payload) ? payload : body.batch
   if (!Array.isArray(batch)) return [readCall(body, objectOf(body.context), type, tool, sentAt, receivedAtMs)]
   return batch.map((entry) => {
     const call = objectOf(entry)
@@ -62,7 +68,7 @@ function readCall(
   call: JsonObject,
   context: JsonObject,
   pathType: string | undefined,
-  tool: string,
+  tool: CallTool,
   sentAt: unknown,
   receivedAtMs: number,
 ): ToolEvent {
@@ -71,14 +77,18 @@ function readCall(
   const page = objectOf(context.page)
   const type = textOf(call.type) ?? pathType
   const traits = { ...objectOf(context.traits), ...(type === 'group' ? {} : objectOf(call.traits)) }
+  const isSegment = tool === 'segment'
+  const { timestamp, warning } = isSegment
+    ? { timestamp: segmentTime(call, sentAt, receivedAtMs), warning: undefined }
+    : rudderstackTime(call, sentAt, receivedAtMs)
   return {
     event_id: idOf(call.messageId),
-    timestamp: correctedTime(call.originalTimestamp ?? call.timestamp, sentAt, receivedAtMs),
+    timestamp,
     event_type: type === 'track' ? idOf(call.event) : type,
     account_id: accountOf(call, context, traits, type),
     session_id: sessionIdOf(context.sessionId),
     platform: labelOf(library) ?? labelOf(call.channel ?? context.channel),
-    properties: withRest(properties, tool, restOf(call, context, type)),
+    properties: withRest(properties, tool, restOf(call, context, type, warning)),
     user_properties: userOf(call, traits),
     page: pageOf(properties.url ?? page.url, properties.referrer ?? page.referrer, context.campaign),
     ip: textOf(context.ip) ?? (context.direct === true ? REMOTE : undefined),
@@ -87,11 +97,17 @@ function readCall(
 }
 
 /** Everything of a call that has no place of its own. */
-function restOf(call: JsonObject, context: JsonObject, type: string | undefined): JsonObject {
+function restOf(
+  call: JsonObject,
+  context: JsonObject,
+  type: string | undefined,
+  warning: string | undefined,
+): JsonObject {
   const rest = copyWithout(call, type === 'group' ? PLACED_OF_GROUP : PLACED)
   // The address has a column of its own, which tenants may have masked.
   const left = unlessEmpty(without(context, 'ip'))
   if (left !== undefined) rest.context = left
+  if (warning !== undefined) rest.timestamp_warning = warning
   return rest
 }
 

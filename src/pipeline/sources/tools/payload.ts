@@ -2,8 +2,7 @@ import { TextDecoder } from 'node:util'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { PLUS, SPACE } from '../../../run/json-codes.ts'
 import type { SlicedWork } from '../../../run/slices.ts'
-import { parsePayload, SeveralPayloads } from './payload-json.ts'
-import { objectOf } from './tool-event.ts'
+import { parsePayload } from './payload-json.ts'
 
 /** Parameters of a form or a query. Those of the libraries have fewer than 200. More are answered 413. */
 const PARAMETERS_MAX = 1_000
@@ -29,12 +28,9 @@ export function* readPayload(text: string, lists: readonly string[] = [], charse
  */
 export function* readQuery(query: string, lists: readonly string[] = [], charsetField?: string): SlicedWork<unknown> {
   const parameters = yield* readParameters(query, charsetField)
-  const { data, ...others } = parameters
-  if (data === undefined) return parameters
-  const payload = yield* readData(data, lists)
-  // The other fields of a form may name the key. Arrays have no place for them.
-  if (Array.isArray(payload) || payload instanceof SeveralPayloads || typeof payload !== 'object') return payload
-  return { ...others, ...objectOf(payload) }
+  const { data } = parameters
+  // What stands beside the data is about the request, such as `verbose=1`: it is no part of an event.
+  return data === undefined ? parameters : yield* readData(data, lists)
 }
 
 /**

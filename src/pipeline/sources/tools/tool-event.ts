@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
 import { cutText } from '../../../run/cut-text.ts'
 import { derivedUuid } from '../../../run/derived-uuid.ts'
-import { parseTimestamp } from '../../event/timestamp.ts'
-import { readTime } from '../batch/files/timestamps.ts'
 import { unmarked } from './exact-json.ts'
 
 /**
@@ -81,6 +79,18 @@ export function idOf(value: unknown): unknown {
   return labelOf(value) ?? value
 }
 
+/**
+ * The id of an event whose tool tells repeats by more values than the id that its sender made. A repeat has all of them again.
+ * @param id the sender's; a missing one, or no text or number, makes no key and is returned
+ * @param values texts and numbers; undefined ones count too. Without any the id itself is the key
+ */
+export function repeatKey(tool: string, id: unknown, ...values: readonly unknown[]): unknown {
+  const own = labelOf(id)
+  const labels = values.map(labelOf)
+  if (own === undefined || labels.every((label) => label === undefined)) return own ?? id
+  return derivedUuid(JSON.stringify([tool, own, ...labels]))
+}
+
 /** An object without the given keys, and without keys whose value is undefined. */
 export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
   return copyWithout(object, keys)
@@ -131,44 +141,16 @@ function hashed(text: string): number {
   return Number(BigInt(`0x${hash('sha256', text, 'hex').slice(0, 16)}`) >> 11n)
 }
 
-/** Years that an event's timestamp may have, as milliseconds since the epoch. */
-const [FIRST_MS, END_MS] = [Date.UTC(1900, 0), Date.UTC(2300, 0)]
-
-/**
- * Milliseconds since the epoch of a text in a usual form of times, or of a number of milliseconds; undefined when it is neither. A time
- * without a zone is UTC.
- */
-export function instantOf(value: unknown): number | undefined {
-  const ms = typeof value === 'string' ? textMs(value) : typeof value === 'number' ? value : Number.NaN
-  return ms >= FIRST_MS && ms < END_MS ? Math.trunc(ms) : undefined
-}
-
-function textMs(value: string): number {
-  const ms = parseTimestamp(value)
-  if (!Number.isNaN(ms)) return ms
-  const number = unmarked(value)
-  if (number !== value) return Number(number)
-  const read = readTime(value, undefined)
-  return 'time' in read ? parseTimestamp(read.time) : Number.NaN
-}
-
-/**
- * When an event happened by the receiver's clock: its own time, corrected by the error of the sender's clock at the time of sending. The
- * transit time counts as part of that error; tools that define the correction do the same.
- * @param value time of the event by the sender's clock
- * @param sentAt when the request was sent, by the same clock; undefined or no time: no correction
- * @returns RFC 3339; the value itself when it is not a time, so that the schema reports it
- */
-export function correctedTime(value: unknown, sentAt: unknown, receivedAtMs: number): unknown {
-  if (value === undefined || value === null) return undefined
-  const ms = instantOf(value)
-  if (ms === undefined) return value
-  const sentMs = instantOf(sentAt)
-  const corrected = sentMs === undefined ? ms : ms + (receivedAtMs - sentMs)
-  return new Date(corrected >= FIRST_MS && corrected < END_MS ? corrected : ms).toISOString()
-}
-
 const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content'] as const
+/** Names of links that are tagged for Matomo, in its order. Google's come first. */
+const TAGGED: Readonly<Record<(typeof UTM)[number], readonly string[]>> = {
+  utm_source: ['mtm_source', 'pk_source', 'piwik_source'],
+  utm_medium: ['mtm_medium', 'pk_medium', 'piwik_medium'],
+  utm_campaign: ['mtm_campaign', 'matomo_campaign', 'pk_campaign', 'piwik_campaign'],
+  utm_term: ['mtm_kwd', 'mtm_keyword', 'pk_kwd', 'pk_keyword', 'piwik_kwd', 'piwik_keyword'],
+  utm_content: ['mtm_content', 'pk_content', 'piwik_content'],
+}
+const IS_TAGGED = /(?:utm|mtm|pk|piwik|matomo)_/
 const PAGE_TEXT_MAX_CHARS = 2_048
 /** Characters of a page that may name its campaign. */
 const PAGE_READ_CHARS = 4_096
@@ -185,7 +167,7 @@ function pageText(text: string): string {
 
 /**
  * The page of an event.
- * @param url absolute or not; its query names the campaign where `campaign` does not
+ * @param url absolute or not; its query names the campaign where `campaign` does not, or its fragment, as Matomo reads it
  * @param campaign by UTM names, with or without `utm_`; `name` is the campaign's, as Segment has it
  */
 export function pageOf(url: unknown, referrer: unknown, campaign: unknown = NO_CAMPAIGN): Page | undefined {
@@ -193,16 +175,39 @@ export function pageOf(url: unknown, referrer: unknown, campaign: unknown = NO_C
   const at = address?.indexOf('#') ?? -1
   const page = at < 0 ? address : address!.slice(0, at)
   // Most pages have no campaign, and logs have many pages.
-  if (campaign === NO_CAMPAIGN && !page?.includes('utm_')) return plainPage(page, textOf(referrer))
-  const query = new URLSearchParams(page?.includes('?') ? page.slice(page.indexOf('?') + 1) : '')
+  const isTagged = address?.includes('_') === true && IS_TAGGED.test(address)
+  if (campaign === NO_CAMPAIGN && !isTagged) return plainPage(page, textOf(referrer))
+  const query = isTagged ? parametersOf(page!, at < 0 ? '' : address!.slice(at + 1)) : undefined
+  const tagged = query && taggedCampaign((name) => query.get(name))
   const named = objectOf(campaign)
   const found: Record<string, string | undefined> = { url: page, referrer: textOf(referrer) }
   for (const key of UTM) {
     const short = key.slice('utm_'.length)
     const own = named[key] ?? named[short] ?? (short === 'campaign' ? named.name : undefined)
-    found[key] = textOf(own) ?? textOf(query.get(key))
+    found[key] = textOf(own) ?? tagged?.[key]
   }
   const given = Object.entries(found).filter(([, value]) => value !== undefined)
   if (given.length === 0) return undefined
   return Object.fromEntries(given.map(([key, value]) => [key, pageText(value!)]))
+}
+
+/** The parameters of a page's query, before those of its fragment. */
+function parametersOf(page: string, fragment: string): URLSearchParams {
+  const mark = page.indexOf('?')
+  const query = mark < 0 ? '' : page.slice(mark + 1)
+  return new URLSearchParams(fragment === '' ? query : `${query}&${fragment.replace(/^[^?]*\?/, '')}`)
+}
+
+/** The campaign that parameters of a link name. @param get the value of a parameter; null or undefined: there is none */
+export function taggedCampaign(get: (name: string) => unknown): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const key of UTM) {
+    for (const name of [key, ...TAGGED[key]]) {
+      const text = textOf(get(name))
+      if (text === undefined) continue
+      found[key] = text
+      break
+    }
+  }
+  return found
 }

@@ -1,22 +1,23 @@
 import type { Bot } from '../../../../schemas/bots.ts'
-import { setting } from '../../../config/setting.ts'
 import { botOf } from '../../../enrichment/bots/user-agent.ts'
-import { clientAddress, type TrustedProxies, trustedProxies } from '../../../http/engine/client-address.ts'
+import { clientAddress } from '../../../http/engine/client-address.ts'
 import type { ArrivedRequest } from '../../../http/engine/engine.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
 import type { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
-import { InputError } from '../../../run/errors.ts'
+import { type TrustedProxies, trustedProxies, trustedProxiesSetting } from '../../../http/engine/trusted-proxies.ts'
 import { isRawKey } from '../../../tenants/key.ts'
 import type { CallerSource } from '../../../tenants/tenancy.ts'
 import type { SetupBlock, SetupPlace, Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
+import { visitorInField } from '../../event/client-address.ts'
 import { RefusedEvent, type Tally, translatedRoute } from '../live/translated.ts'
 import { bodyKeyFinder } from './body-key.ts'
+import { instantOf } from './clock.ts'
 import { unmarked } from './exact-json.ts'
 import { sourceOperation } from './operation.ts'
 import { readPayload, readQuery } from './payload.ts'
 import { SeveralPayloads } from './payload-json.ts'
-import { eventOf, instantOf, labelOf, objectOf, REMOTE, type ToolEvent } from './tool-event.ts'
+import { eventOf, labelOf, objectOf, REMOTE, type ToolEvent } from './tool-event.ts'
 
 /** Bytes of a body, as sent and decoded; more are answered 413. The libraries of the tools send 0.5 to 4 MB. */
 const BODY_MAX_BYTES = 4_194_304
@@ -50,8 +51,12 @@ export interface ToolRoute {
   readonly lists?: readonly string[]
   /** The parameter that names the character set of the others, if they are not UTF-8. Default: none does. */
   readonly charsetField?: string
-  /** Reads the events of a payload. Pure. @throws HttpError that refuses the request as a whole */
-  read(payload: unknown, receivedAtMs: number): readonly (ToolEvent | RefusedEvent)[]
+  /**
+   * Reads the events of a payload. Pure.
+   * @param query of the request, without a question mark
+   * @throws HttpError that refuses the request as a whole
+   */
+  read(payload: unknown, receivedAtMs: number, query: string): readonly (ToolEvent | RefusedEvent)[]
   /** The answer that the tool's libraries take for success. */
   answer(tally: Tally, request: ToolRequest): Pick<HttpResponse, 'status' | 'type'> & { readonly body: string }
   /** The answer to a request that failed. Default: `{"detail"}`. */
@@ -89,6 +94,15 @@ export const PIXEL = {
 export const ABOUT_SERVER = 'The key is secret: ipid trusts everything that is sent with it.'
 export const ABOUT_BROWSER = 'The key may be public: the address of a visitor is that of the connection.'
 
+/** Purpose of the routes for webhooks. */
+export const ABOUT_WEBHOOKS = 'takes events that it sends on as webhooks'
+
+/** The URL for the events that a tool sends on by itself. @param title where in the tool it belongs */
+export function webhookBlock(title: string, url: string): SetupBlock {
+  const about = 'For events that already arrive there: no code changes. They need the address of their visitor.'
+  return { title, about: `${about} ${ABOUT_SERVER}`, key: 'server', code: url }
+}
+
 /** A sample of a call that names its visitor's address. @param code with names in place of values */
 export function addressSample(code: string): SetupBlock {
   return {
@@ -121,26 +135,7 @@ export interface ToolRequest {
 }
 
 /** Settings of every source that has keys of its own. */
-export const sourceSettings = {
-  trustedProxies: setting(
-    'TRUSTED_PROXIES',
-    'cidrs',
-    '127.0.0.0/8,::1/128',
-    'proxies that are trusted to name the client of a request, separated by commas',
-    proxies,
-  ),
-}
-
-/** Networks as text: settings go to other processes. */
-function proxies(value: string): readonly string[] {
-  const networks = value.split(',').map((network) => network.trim())
-  try {
-    trustedProxies(networks)
-    return networks
-  } catch (error) {
-    throw new InputError(`must be networks such as 10.0.0.0/8, separated by commas: ${(error as Error).message}`)
-  }
-}
+export const sourceSettings = { trustedProxies: trustedProxiesSetting }
 
 /** Makes the source of a tool, by default one with libraries for servers and for browsers: its routes, with the key in their path and without. */
 export function toolSource(tool: Tool): Source<typeof sourceSettings> {
@@ -204,7 +199,7 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
       const payload = yield* read
       payloads.set(exchange, { value: payload, bytes: Buffer.byteLength(text) })
       const sender = new Sender(exchange, trusted, caller.source!)
-      return eventsOf(route, payload, sender)
+      return eventsOf(route, payload, exchange.request.query, sender)
     },
     answer(tally, exchange) {
       const { value: payload, bytes } = payloads.get(exchange)!
@@ -218,10 +213,11 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
 const EVENTS_AT_ONCE = 8
 
 /** Translates the events of a payload while they are read. */
-function* eventsOf({ lists = [], read }: ToolRoute, payload: unknown, sender: Sender): Iterable<object> {
+function* eventsOf(route: ToolRoute, payload: unknown, query: string, sender: Sender): Iterable<object> {
+  const { lists = [], read } = route
   const nowMs = Date.now()
   for (const part of partsOf(payload, lists)) {
-    const events = part instanceof RefusedEvent ? [part] : read(part, nowMs)
+    const events = part instanceof RefusedEvent ? [part] : read(part, nowMs, query)
     for (const event of events) {
       if (event instanceof RefusedEvent) {
         yield event
@@ -322,7 +318,8 @@ export class Sender {
     // A server library with a browser key sends from the server's address, and may not name another.
     if (this.#isBrowser) return isServer ? undefined : this.#connection()
     if (this.#mode === 'connection') return this.#connection()
-    if (ip !== REMOTE && ip !== undefined && ip !== null && ip !== '') return unmarked(ip)
+    const named = this.#named(ip)
+    if (named !== undefined) return named
     if (this.#mode === 'payload' || isServer) return undefined
     return ip === REMOTE || this.#comesFromPage ? this.#connection() : undefined
   }
@@ -343,13 +340,21 @@ export class Sender {
    * @param ip from `addressOf`
    */
   withBot(event: ToolEvent, ip: unknown): ToolEvent {
-    const isForwarded = !this.#isBrowser && this.#mode !== 'connection' && event.ip === ip
-    if (this.#address === undefined || ip !== this.#address || isForwarded) return event
+    if (this.#address === undefined || ip !== this.#address) return event
+    const isForwarded = !this.#isBrowser && this.#mode !== 'connection' && this.#named(event.ip) === ip
+    if (isForwarded) return event
     this.#bot ??= { name: botOf(this.#exchange.request.head.userAgent) }
     const { name } = this.#bot
     if (name === undefined || name === 'http-library') return event
     const user_agent = this.#exchange.request.head.userAgent
     return { ...event, properties: { user_agent, ...event.properties } }
+  }
+
+  /** The address in a payload; undefined: it names none. */
+  #named(ip: unknown): unknown {
+    if (ip === REMOTE || ip === null) return undefined
+    const value = unmarked(ip)
+    return typeof value === 'string' ? visitorInField(value, this.#trusted) : value
   }
 
   get #comesFromPage(): boolean {

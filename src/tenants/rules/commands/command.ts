@@ -6,10 +6,10 @@ import { HIDDEN_ONLY, type ReenrichJob, type ReenrichRequest } from '../../../op
 import { parseAddress } from '../../../pipeline/event/address.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
-import { COMMAND_LINE } from '../../../terminal/author.ts'
-import type { CliContext } from '../../../terminal/context.ts'
+import { type CliContext, COMMAND_LINE } from '../../../terminal/context.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
-import { addSettings, configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { configOf, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
+import { addSubcommand } from '../../../terminal/subcommand.ts'
 import { tenantOf } from '../../../terminal/tenant-of.ts'
 import type { Tenant } from '../../tenancy.ts'
 
@@ -27,8 +27,6 @@ type Change = { readonly add?: readonly string[]; readonly remove?: readonly str
 /** A request of a job, without its maker and time. */
 type Applied = Omit<ReenrichRequest, 'requestedBy' | 'requestedAtMs'>
 
-const DATA = ['enrichDir', 'defaultData'] as const
-
 const ONLY_HIDDEN = { unclassified: false, days: HIDDEN_ONLY } as const
 
 /** Days of stored events that a change applies to, null for all; undefined: to none. @throws InputError */
@@ -42,22 +40,62 @@ function daysOf(past: string | undefined, verb: 'add' | 'remove', rule: string):
   throw new InputError(`--past ${JSON.stringify(past)}: must be a number of days, all, or none`)
 }
 
-/** `ipid rules list|add|remove|check` */
+const RULE =
+  'own NETWORK; is NETWORK DOMAIN [NAME]; never-noise or always-noise with a network, an AS or an organisation; keep CLASS'
+
+/** `ipid rules list|add|remove|delete-hidden|check` */
 export function rulesCommand(context: CliContext): Command {
   const rules = new Command('rules')
-  const ABOUT =
-    'own NETWORK; is NETWORK DOMAIN [NAME]; never-noise or always-noise with a network, an AS or an organisation; keep CLASS'
+  addList(rules, context)
+  addChange(rules, context, 'add', `add a rule; applies at once: ${RULE}`)
+  addChange(rules, context, 'remove', 'remove a rule; applies at once')
+  addDeleteHidden(rules, context)
+  addCheck(rules, context)
+  return rules
+}
 
-  subcommand('list <tenant>', 'list the rules of a tenant').action(
+function addList(rules: Command, context: CliContext): void {
+  addSubcommand(rules, 'list <tenant>', 'list the rules of a tenant').action(
     async (name: string, options: RulesOptions, command: Command) => {
-      printRules(options, await tenantOf(configOf(context, command), name))
+      printRules(context, options, await tenantOf(configOf(context, command), name))
     },
   )
+}
 
-  changing('add', `add a rule; applies at once: ${ABOUT}`, (rule) => ({ add: [rule] }))
-  changing('remove', 'remove a rule; applies at once', (rule) => ({ remove: [rule] }))
+function addChange(rules: Command, context: CliContext, verb: 'add' | 'remove', about: string): void {
+  addSubcommand(rules, `${verb} <tenant> <kind> <subject...>`, about)
+    .option('--dry-run', 'show the effect on the events since yesterday, and change nothing')
+    .option(
+      '--past <days>',
+      'stored events that it applies to: of this many days, all, or none; default: all for own and always-noise, which hide them, none for others. What a removed rule hides is shown again in any case',
+    )
+    .action(async (name: string, kind: string, words: string[], options: RulesOptions, command: Command) => {
+      const config = configOf(context, command)
+      const given = [kind, ...words].join(' ')
+      // Another version may have written a spelling that this one does not accept.
+      const isListed = verb === 'remove' && (await tenantOf(config, name)).rules?.includes(given)
+      const rule = isListed ? given : await spelled(kind, words.join(' '))
+      const change: Change = { [verb]: [rule] }
+      if (options.dryRun) {
+        const { dryRun } = await import('./dry-run.ts')
+        await dryRun(config, await tenantOf(config, name), change, options.json === true, context)
+        return
+      }
+      const days = daysOf(options.past, verb, given)
+      const { withTenants } = await import('../../../terminal/stores.ts')
+      const changed = await withTenants(config, (admin) => admin.changeRules(name, change))
+      // If the command is killed here, the rule applies to new events only. The same command again does the rest.
+      if (days !== undefined) await applied(config, name, { rules: [rule], unclassified: false, days })
+      printRules(context, options, changed)
+    })
+}
 
-  subcommand('delete-hidden <tenant> <kind> <subject...>', 'delete the stored visits that a rule hides, for good')
+function addDeleteHidden(rules: Command, context: CliContext): void {
+  addSubcommand(
+    rules,
+    'delete-hidden <tenant> <kind> <subject...>',
+    'delete the stored visits that a rule hides, for good',
+  )
     .option('--yes', 'yes, although this cannot be undone')
     .action(async (name: string, kind: string, words: string[], options: RulesOptions, command: Command) => {
       const config = configOf(context, command)
@@ -75,11 +113,14 @@ export function rulesCommand(context: CliContext): Command {
       if (options.json) printJson(context.stdout, { tenant_id: name, rule, job_id: job.jobId })
       else printLine(context.stdout, `the visits that "${rule}" hides are being deleted: job ${job.jobId}`)
     })
+}
 
-  addSettings(
-    subcommand('check <tenant> <address...>', 'show the status of addresses, and the rule that decides'),
-    DATA,
-  ).action(async (name: string, addresses: string[], options: RulesOptions, command: Command) => {
+function addCheck(rules: Command, context: CliContext): void {
+  addSubcommand(rules, 'check <tenant> <address...>', 'show the status of addresses, and the rule that decides', [
+    ...INSTANCE_SETTINGS,
+    'enrichDir',
+    'defaultData',
+  ]).action(async (name: string, addresses: string[], options: RulesOptions, command: Command) => {
     const [{ checkAddresses }, { asInstance }] = await Promise.all([
       import('./check.ts'),
       import('../../../terminal/instance.ts'),
@@ -96,71 +137,37 @@ export function rulesCommand(context: CliContext): Command {
     const rows = found.map(({ ip, status, classification, rule }) => [ip, status, classification, rule])
     printTable(context.stdout, ['ADDRESS', 'STATUS', 'CLASS', 'RULE'], rows)
   })
+}
 
-  function changing(verb: 'add' | 'remove', about: string, changeOf: (rule: string) => Change): void {
-    subcommand(`${verb} <tenant> <kind> <subject...>`, about)
-      .option('--dry-run', 'show the effect on the events since yesterday, and change nothing')
-      .option(
-        '--past <days>',
-        'stored events that it applies to: of this many days, all, or none; default: all for own and always-noise, which hide them, none for others. What a removed rule hides is shown again in any case',
-      )
-      .action(async (name: string, kind: string, words: string[], options: RulesOptions, command: Command) => {
-        const config = configOf(context, command)
-        const given = [kind, ...words].join(' ')
-        // Another version may have written a spelling that this one does not accept.
-        const isListed = verb === 'remove' && (await tenantOf(config, name)).rules?.includes(given)
-        const change = changeOf(isListed ? given : await spelled(kind, words.join(' ')))
-        if (options.dryRun) {
-          const { dryRun } = await import('./dry-run.ts')
-          await dryRun(config, await tenantOf(config, name), change, options.json === true, context)
-          return
-        }
-        const days = daysOf(options.past, verb, given)
-        const { withTenants } = await import('../../../terminal/stores.ts')
-        const changed = await withTenants(config, (admin) => admin.changeRules(name, change))
-        // If the command is killed here, the rule applies to new events only. The same command again does the rest.
-        if (days !== undefined) {
-          const rules = [...(change.add ?? []), ...(change.remove ?? [])]
-          await applied(config, name, { rules, unclassified: false, days })
-        }
-        printRules(options, changed)
-      })
+/** Requests a job for stored events; none in a cluster without CLICKHOUSE_HOSTS, where rules apply to new events only. */
+async function applied(config: Config, tenantId: string, request: Applied): Promise<ReenrichJob | undefined> {
+  const [{ withTenants }, { ReenrichJobs }, { asInstance }] = await Promise.all([
+    import('../../../terminal/stores.ts'),
+    import('../../../operations/reenrich/jobs/job-store.ts'),
+    import('../../../terminal/instance.ts'),
+  ])
+  const { clickhouseCluster, clickhouseHosts } = await asInstance(config)
+  if (clickhouseCluster !== undefined && clickhouseHosts === undefined) return undefined
+  const stamp = { requestedBy: COMMAND_LINE, requestedAtMs: systemClock.now() }
+  return await withTenants(config, (_, client) => new ReenrichJobs(client).request(tenantId, { ...request, ...stamp }))
+}
+
+/** The rule in canonical spelling. */
+async function spelled(kind: string, subject: string): Promise<string> {
+  const { parseRule } = await import('../../../enrichment/tenant-rules/rule.ts')
+  const rule = parseRule(kind, subject)
+  if (typeof rule === 'string') throw new InputError(rule)
+  return rule.text
+}
+
+function printRules(
+  context: CliContext,
+  options: RulesOptions,
+  { id, rules = [], unclassified = 'account' }: Tenant & TenantRules,
+): void {
+  if (options.json) printJson(context.stdout, { tenant_id: id, rules, unclassified })
+  else {
+    const rows = rules.map((rule) => rule.split(/ (.*)/s).slice(0, 2))
+    printTable(context.stdout, ['RULE', 'SUBJECT'], [...rows, ['unclassified', unclassified]])
   }
-
-  /** Requests a job for stored events; none in a cluster without CLICKHOUSE_HOSTS, where rules apply to new events only. */
-  async function applied(config: Config, tenantId: string, request: Applied): Promise<ReenrichJob | undefined> {
-    const [{ withTenants }, { ReenrichJobs }, { asInstance }] = await Promise.all([
-      import('../../../terminal/stores.ts'),
-      import('../../../operations/reenrich/jobs/job-store.ts'),
-      import('../../../terminal/instance.ts'),
-    ])
-    const { clickhouseCluster, clickhouseHosts } = await asInstance(config)
-    if (clickhouseCluster !== undefined && clickhouseHosts === undefined) return undefined
-    const stamp = { requestedBy: COMMAND_LINE, requestedAtMs: systemClock.now() }
-    return await withTenants(config, (_, client) =>
-      new ReenrichJobs(client).request(tenantId, { ...request, ...stamp }),
-    )
-  }
-
-  /** The rule in canonical spelling. */
-  async function spelled(kind: string, subject: string): Promise<string> {
-    const { parseRule } = await import('../../../enrichment/tenant-rules/rule.ts')
-    const rule = parseRule(kind, subject)
-    if (typeof rule === 'string') throw new InputError(rule)
-    return rule.text
-  }
-
-  function subcommand(usage: string, about: string): Command {
-    return addSettings(rules.command(usage).description(about).option('--json', 'print JSON'), INSTANCE_SETTINGS)
-  }
-
-  function printRules(options: RulesOptions, { id, rules = [], unclassified = 'account' }: Tenant & TenantRules): void {
-    if (options.json) printJson(context.stdout, { tenant_id: id, rules, unclassified })
-    else {
-      const rows = rules.map((rule) => rule.split(/ (.*)/s).slice(0, 2))
-      printTable(context.stdout, ['RULE', 'SUBJECT'], [...rows, ['unclassified', unclassified]])
-    }
-  }
-
-  return rules
 }

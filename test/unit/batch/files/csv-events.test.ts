@@ -228,3 +228,142 @@ test('JSON of a file that is nested too deep is never parsed', async () => {
     [undefined, 'is nested more than 128 levels deep'],
   )
 })
+
+interface Read {
+  readonly text: string
+  readonly events: readonly string[]
+}
+
+const READ: Readonly<Record<string, Read>> = {
+  'NULL as databases export it': {
+    text: 'ip,account_id,session_id,properties\n17.0.0.8,\\N,\\N,\\N\n17.0.0.9, \\N ,"\\N",\\N\n17.0.0.10,\\Nord,7,"\\N"\n',
+    events: ['{"ip":"17.0.0.8"}', '{"ip":"17.0.0.9"}', '{"ip":"17.0.0.10","account_id":"\\\\Nord","session_id":7}'],
+  },
+  'NULL in a file with tabs': {
+    text: 'ip\taccount_id\tplatform\n17.0.0.8\t\\N\tweb\n',
+    events: ['{"ip":"17.0.0.8","platform":"web"}'],
+  },
+  'NULL in a record of two lines': {
+    text: 'ip,note,account_id\n17.0.0.8,"two\nlines",\\N\n',
+    events: ['{"ip":"17.0.0.8","note":"two\\nlines"}'],
+  },
+  'an export of ClickHouse': {
+    text: '"ip","timestamp","session_id","account_id"\n"17.0.0.8","2026-11-22 08:00:00.123",7,"acme"\n"17.0.0.9","2026-11-22 08:00:00.000",\\N,""\n',
+    events: [
+      '{"ip":"17.0.0.8","timestamp":"2026-11-22T08:00:00.123Z","session_id":7,"account_id":"acme"}',
+      '{"ip":"17.0.0.9","timestamp":"2026-11-22T08:00:00.000Z"}',
+    ],
+  },
+  'a session that a program made a fraction': {
+    text: 'ip,session_id\n17.0.0.8,123.0\n17.0.0.9,1.5\n',
+    events: ['{"ip":"17.0.0.8","session_id":123}', '{"ip":"17.0.0.9","session_id":"1.5"}'],
+  },
+  'arrays and maps of ClickHouse': {
+    text: `ip,properties,user_properties
+17.0.0.8,"{'plan':'pro','it\\'s':'a\\\\b\\n','n':7,'none':NULL}","['a','\\x41é',[1,2.5e-3],true]"
+17.0.0.9,"[('a',1),('b',-2)]","{1:{'x':'[:,'}}"
+`,
+    events: [
+      '{"ip":"17.0.0.8","properties":{"plan":"pro","it\'s":"a\\\\b\\n","n":7,"none":null},"user_properties":["a","Aé",[1,2.5e-3],true]}',
+      '{"ip":"17.0.0.9","properties":[["a",1],["b",-2]],"user_properties":{"1":{"x":"[:,"}}}',
+    ],
+  },
+  'text that only looks like one of ClickHouse': {
+    text: `ip,properties\n17.0.0.8,{'a':nope}\n17.0.0.9,"['a'"\n17.0.0.10,"{'a'}"\n17.0.0.11,"['a"\n`,
+    events: [
+      `{"ip":"17.0.0.8","properties":"{'a':nope}"}`,
+      `{"ip":"17.0.0.9","properties":"['a'"}`,
+      `{"ip":"17.0.0.10","properties":"{'a'}"}`,
+      `{"ip":"17.0.0.11","properties":"['a"}`,
+    ],
+  },
+  'the other keys of an event': {
+    text: 'ip,extra,page_url\n17.0.0.8,"{""url"":""https://x.example/a"",""n"":1.0,""ip"":""9.9.9.9"",""page_url"":""b""}",c\n17.0.0.9,{},\n17.0.0.10,more,\n',
+    events: [
+      '{"ip":"17.0.0.8","url":"https://x.example/a","n":1.0,"page_url":"c"}',
+      '{"ip":"17.0.0.9"}',
+      '{"ip":"17.0.0.10","extra":"more"}',
+    ],
+  },
+  'columns that mean nothing to an event': {
+    text: 'ip,tenant_id,company,grid\n17.0.0.8,demo,12345678901234567890,1.5E+3\n',
+    events: ['{"ip":"17.0.0.8","tenant_id":"demo","company":"12345678901234567890","grid":"1.5E+3"}'],
+  },
+  'ids that only look rounded': {
+    text: 'ip,event_id,account_id,user_id\n17.0.0.8,3E8,1.5e,12E10\n17.0.0.9,1795330000000000,v1.2e5,-\n',
+    events: [
+      '{"ip":"17.0.0.8","event_id":"3E8","account_id":"1.5e","user_id":"12E10"}',
+      '{"ip":"17.0.0.9","event_id":"1795330000000000","account_id":"v1.2e5","user_id":"-"}',
+    ],
+  },
+}
+
+for (const [what, { text, events }] of Object.entries(READ)) {
+  test(`a CSV file is read: ${what}`, async () => {
+    assert.deepEqual(
+      (await eventsOf(text)).filter((event) => event !== ''),
+      events,
+    )
+    const { rows } = await previewOf(text)
+    assert.deepEqual(
+      rows.map(({ event }) => event),
+      events,
+    )
+  })
+}
+
+test('NDJSON of ClickHouse is read: a session may be NULL, or text', async () => {
+  const session = (value: string) => `{"ip":"17.0.0.8","timestamp":"2026-11-22T08:00:00Z","session_id":${value}}`
+  const lines = ['7', '"7"', 'null', '"-9007199254740991"', '"x"', '{"a":"7"}'].map(session)
+  assert.deepEqual(await eventsOf(`${lines.join('\n')}\n`, choice.map, 'ndjson'), [
+    session('7'),
+    session('7'),
+    '{"ip":"17.0.0.8","timestamp":"2026-11-22T08:00:00Z"}',
+    session('-9007199254740991'),
+    session('"x"'),
+    session('{"a":"7"}'),
+    '',
+  ])
+})
+
+test('an id that a spreadsheet rounded is refused', async () => {
+  const rows: [column: string, text: string, named?: string][] = [
+    ['event_id', '1.79533E+15'],
+    ['session_id', '1.79533E+15'],
+    ['account_id', '1.23457E+11'],
+    ['Event ID', '9E+15', 'event_id'],
+    ['user_id', '-1.2e+017'],
+    ['orderId', '1.795330000001e15'],
+    ['Customer ID', ' 1.79533E+15 '],
+  ]
+  for (const [column, text, named = column] of rows) {
+    const file = `ip,${column}\n17.0.0.8,${text}\n17.0.0.9,x\n`
+    const reason = `${named} was rounded by a spreadsheet: export the column as text`
+    const [, bad, good] = await eventsOf(file)
+    assert.deepEqual([bad, good], [reason, `{"ip":"17.0.0.9","${named}":"x"}`])
+    const [row] = (await previewOf(file)).rows
+    assert.match(row!.problem!, /^[\w ]+ " ?-?\d[\d.]*[eE]\+?\d+ ?" was rounded by a spreadsheet/)
+  }
+})
+
+test('a comment before the header is named in the error', async () => {
+  for (const comment of ['# exported by X', '#id,when', '// visits of November', '-- psql', '% matrix']) {
+    const named = JSON.stringify(comment)
+    const message = `the CSV header has no column "ip": line 3, ${named}, is a comment. Delete the lines before the header`
+    const file = `\n\n${comment}\nip,account_id\n17.0.0.8,a\n`
+    await assert.rejects(eventsOf(file), { name: 'InputError', message })
+    assert.equal((await previewOf(file)).problem, message)
+  }
+  await assert.rejects(eventsOf('Report\nip,account_id\n17.0.0.8,a\n'), /has no column "ip"; it has Report: say which/)
+  assert.equal((await eventsOf('#,ip\n1,17.0.0.8\n'))[1], '{"#":"1","ip":"17.0.0.8"}')
+})
+
+test('an array of ClickHouse that is nested too deep, or never ends, costs only its bytes', HANG, async () => {
+  const deep = `['a',${'('.repeat(500_000)}`
+  const closed = `['a',${'('.repeat(200)}${')'.repeat(200)}]`
+  const open = `['${"\\'".repeat(200_000)}`
+  for (const text of [deep, closed, open]) {
+    const [, event] = await eventsOf(`ip;properties\n17.0.0.8;${text}\n`)
+    assert.equal(event, `{"ip":"17.0.0.8","properties":${JSON.stringify(text)}}`)
+  }
+})

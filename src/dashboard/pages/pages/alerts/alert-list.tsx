@@ -11,7 +11,7 @@ import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
 import { companyPath } from '../../lib/company-links.ts'
 import { counted } from '../../lib/format.ts'
-import { messagesPath } from './messages-path.ts'
+import { messagesPath } from './alert-tabs.tsx'
 import { answerWords, KIND_WORDS, whenWords } from './words.ts'
 
 export type AlertAction = 'test' | 'ask-again' | 'pause' | 'resume' | 'remove'

@@ -1,5 +1,5 @@
+import type { ListedMessage } from '../../../../../schemas/dashboard/alerts.ts'
 import { Tabs } from '../../design/tabs.tsx'
-import { messagesPath } from './messages-path.ts'
 
 interface AlertTabsProps {
   readonly tenant: string
@@ -17,4 +17,16 @@ export function AlertTabs({ tenant, current }: AlertTabsProps) {
       ]}
     />
   )
+}
+
+interface MessageFilter {
+  /** Id of an alert. */
+  readonly alert?: string
+  readonly state?: ListedMessage['state']
+}
+
+/** URL of the list of messages with filters. */
+export function messagesPath(tenant: string, filter: MessageFilter = {}): string {
+  const query = new URLSearchParams({ ...filter }).toString()
+  return `/t/${tenant}/alerts/messages${query === '' ? '' : `?${query}`}`
 }

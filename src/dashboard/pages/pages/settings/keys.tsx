@@ -1,19 +1,24 @@
 import { KeyRound, Plus } from 'lucide-preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import type { CreatedKeyAnswer, KeysAnswer, ListedKey } from '../../../../../schemas/dashboard/keys.ts'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Button } from '../../design/button.tsx'
+import { CodeLine } from '../../design/code.tsx'
 import { FieldError } from '../../design/field.tsx'
 import { Row, Text } from '../../design/layout.tsx'
 import { EmptyState, Problem } from '../../design/notice.tsx'
-import { Section } from '../../design/page.tsx'
+import { Card, Section } from '../../design/page.tsx'
+import { Pulse } from '../../design/pulse.tsx'
 import { Loading } from '../../design/skeleton.tsx'
+import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
 import { number } from '../../lib/format.ts'
+import { ingestLine } from '../../lib/ingest-line.ts'
+import { useSession } from '../../lib/session.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { KeyList, type KeyListProps } from './key-list.tsx'
-import { NewKey } from './new-key.tsx'
-import { RevokeKey } from './revoke-key.tsx'
 
 /** The server records a use within a second, so the list shows it within two. */
 const EVERY_MS = 1_000
@@ -125,4 +130,104 @@ interface PagesProps {
   readonly answer: KeysAnswer
   readonly pages: readonly number[]
   readonly onPages: (pages: readonly number[]) => void
+}
+
+/** Confirms the revocation of a key, and explains its effect. */
+function RevokeKey({
+  tenant,
+  revoking,
+  onClose,
+  onRevoked,
+}: {
+  readonly tenant: string
+  readonly revoking: ListedKey
+  readonly onClose: () => void
+  readonly onRevoked: (key: ListedKey) => void
+}) {
+  const revoke = async () => {
+    onRevoked(await post<ListedKey>(`/api/tenants/${tenant}/keys/revoke`, { prefix: revoking.prefix }))
+  }
+  return (
+    <ConfirmDialog title="Revoke this key?" confirm="Revoke key" onConfirm={revoke} onClose={onClose}>
+      <p>
+        <code>{revoking.prefix}</code>
+      </p>
+      {revoking.last_used === null ? (
+        <p>It was never used, so nothing should stop.</p>
+      ) : (
+        <p>
+          It was last used <Time at={revoking.last_used} isAgo />. Requests with it are refused (401) within a minute,
+          and its events are not counted until it has another key.
+        </p>
+      )}
+      <p>A revoked key never works again.</p>
+    </ConfirmDialog>
+  )
+}
+
+/** The server records a use within a second, so this shows it within two. */
+const LOOK_EVERY_MS = 1_000
+
+/** A new key, which is shown only once, with a command that uses it, and whether it has been used. */
+function NewKey({
+  tenant,
+  created,
+  onUsed,
+  onDone,
+}: {
+  readonly tenant: string
+  readonly created: CreatedKeyAnswer
+  readonly onUsed: () => void
+  readonly onDone: () => void
+}) {
+  const { api_url } = useSession()
+  const heading = useRef<HTMLHeadingElement>(null)
+  // The button has disappeared. Without this, keyboard focus would move to the top of the page.
+  useLayoutEffect(() => heading.current?.focus(), [])
+  return (
+    <Card isAccent>
+      <h3 ref={heading} tabIndex={-1}>
+        Your new key
+      </h3>
+      <p>Copy it now: it is shown only once.</p>
+      <CodeLine text={created.key} label="New key" />
+      <p>Send an event with it:</p>
+      <CodeLine text={ingestLine(api_url, created.key)} label="Command that sends an event" />
+      <FirstUse tenant={tenant} prefix={created.prefix} onUsed={onUsed} />
+      <Row>
+        <Button onClick={onDone}>I have copied it</Button>
+      </Row>
+    </Card>
+  )
+}
+
+function FirstUse({
+  tenant,
+  prefix,
+  onUsed,
+}: {
+  readonly tenant: string
+  readonly prefix: string
+  readonly onUsed: () => void
+}) {
+  const [lastUsed, setLastUsed] = useState<string>()
+  const path = `/api/tenants/${tenant}/keys/${encodeURIComponent(prefix)}`
+  const look = useData<ListedKey>(lastUsed === undefined ? path : undefined, {}, LOOK_EVERY_MS)
+  const used = look.value?.last_used ?? undefined
+  useEffect(() => {
+    if (used === undefined) return
+    setLastUsed(used)
+    onUsed()
+  }, [used, onUsed])
+  return (
+    <Pulse state={lastUsed === undefined ? 'waiting' : 'good'}>
+      {lastUsed === undefined ? (
+        'Waiting for your first event…'
+      ) : (
+        <>
+          It works: used <Time at={lastUsed} isAgo />. <Link href={`/t/${tenant}/companies`}>See companies</Link>
+        </>
+      )}
+    </Pulse>
+  )
 }

@@ -1,24 +1,25 @@
 import { useState } from 'preact/hooks'
+import type { Reenrichment } from '../../../../../schemas/dashboard/reenrichments.ts'
 import type { RulesAnswer, RulesBody } from '../../../../../schemas/dashboard/rules.ts'
+import { isHiding, type RuleKind } from '../../../../../schemas/tenant-rules.ts'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { PastChoice } from '../../components/past-choice.tsx'
 import { PastJob } from '../../components/past-job.tsx'
 import { Button } from '../../design/button.tsx'
-import { Select } from '../../design/field.tsx'
+import { Dialog } from '../../design/dialog.tsx'
+import { Checkbox, FieldError, Select } from '../../design/field.tsx'
 import { Row, Stack } from '../../design/layout.tsx'
 import { Notice, Problem } from '../../design/notice.tsx'
 import { Card, Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { post } from '../../lib/api.ts'
-import { number } from '../../lib/format.ts'
+import { counted, number } from '../../lib/format.ts'
 import { type PastChoice as Choice, pastJobStarted, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { type Data, useData } from '../../lib/use-data.ts'
 import { AddRule } from './add-rule.tsx'
-import { ApplyRule } from './apply-rule.tsx'
-import { DeleteHidden } from './delete-hidden.tsx'
 import { DryRun } from './dry-run.tsx'
-import { RemoveRule } from './remove-rule.tsx'
 import { RULE_KIND_NAMES, UNCLASSIFIED_NAMES } from './rule-names.ts'
 
 type Unclassified = RulesAnswer['unclassified']
@@ -217,5 +218,137 @@ function UnclassifiedChoice({
         </Stack>
       </form>
     </Card>
+  )
+}
+
+interface DeleteHiddenProps {
+  /** Path of the rules. */
+  readonly path: string
+  readonly rule: string
+  /** Events that it hides. */
+  readonly hidden: number
+  readonly onClose: () => void
+}
+
+/** Confirms that the visits which a rule hides are deleted for good. */
+function DeleteHidden({ path, rule, hidden, onClose }: DeleteHiddenProps) {
+  const remove = async () => {
+    pastJobStarted(await post<Reenrichment>(`${path}/delete-hidden`, { rule }))
+    onClose()
+  }
+  return (
+    <ConfirmDialog
+      title="Delete hidden visits for good?"
+      confirm="Delete for good"
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <p>
+        <code>{rule}</code>
+      </p>
+      <p>
+        {counted(hidden, 'hidden event')} of this rule will be deleted. <strong>This cannot be undone:</strong> after
+        it, removing the rule no longer shows them again. They still count as filtered.
+      </p>
+    </ConfirmDialog>
+  )
+}
+
+/** Confirms the removal of a rule. */
+function RemoveRule({
+  path,
+  rule,
+  hidden,
+  change,
+  onClose,
+}: {
+  readonly path: string
+  readonly rule: string
+  /** Events that it hides; null: not known. */
+  readonly hidden: number | null
+  readonly change: (body: RulesBody) => Promise<void>
+  readonly onClose: () => void
+}) {
+  const [past, setPast] = useState<Choice>('none')
+  const span = pastOf(past)
+  const body = { remove: rule, ...(span && { past: span }) }
+  const remove = async () => {
+    await change(body)
+    onClose()
+  }
+  return (
+    <ConfirmDialog title="Remove this rule?" confirm="Remove rule" onConfirm={remove} onClose={onClose}>
+      <p>
+        <code>{rule}</code>
+      </p>
+      {isHiding(rule) ? (
+        <>
+          <p>
+            {hidden === null || hidden > 0
+              ? `The visits that it hides${hidden === null ? '' : `, ${counted(hidden, 'event')},`} are shown again, with all their numbers.`
+              : 'It hides no stored visits.'}
+          </p>
+          <Checkbox
+            label="Also bring back visits that it filtered, from the archive of this tenant"
+            isChecked={past === 'all'}
+            onChange={(isChecked) => setPast(isChecked ? 'all' : 'none')}
+          />
+        </>
+      ) : (
+        <>
+          <PastChoice value={past} onChange={setPast} />
+          {past !== 'none' && <p>Filtered visits come back only if this tenant has an archive.</p>}
+          <DryRun key={past} path={path} body={body} isEnabled isAutomatic />
+        </>
+      )}
+    </ConfirmDialog>
+  )
+}
+
+interface ApplyRuleProps {
+  readonly tenant: string
+  readonly rule: string
+  readonly onClose: () => void
+}
+
+/** Applies a rule that exists to stored visits. Shows the effect before. */
+function ApplyRule({ tenant, rule, onClose }: ApplyRuleProps) {
+  const [choice, setChoice] = useState<Choice>('90')
+  const { isBusy, error, run } = useAction()
+  const past = pastOf(choice)
+  const apply = () =>
+    run(async () => {
+      const body = { rules: [rule], past }
+      pastJobStarted(await post<Reenrichment>(`/api/tenants/${tenant}/reenrichments`, body))
+      onClose()
+    })
+  const space = rule.indexOf(' ')
+  const [kind, subject] = [rule.slice(0, space) as RuleKind, rule.slice(space + 1)]
+  return (
+    <Dialog
+      title="Apply this rule to the past?"
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>Not now</Button>
+          <Button variant="primary" disabled={isBusy || past === undefined} onClick={apply}>
+            Apply
+          </Button>
+        </>
+      }
+    >
+      <p>
+        <code>{rule}</code>
+      </p>
+      <PastChoice value={choice} onChange={setChoice} />
+      <DryRun
+        key={choice}
+        path={`/api/tenants/${tenant}/rules`}
+        body={{ add: { kind, subject }, past: past ?? { days: 90 } }}
+        isEnabled={past !== undefined}
+        isAutomatic
+      />
+      <FieldError error={error} />
+    </Dialog>
   )
 }

@@ -1,9 +1,18 @@
-import type { SystemAnswer } from '../../../../../schemas/dashboard/system.ts'
+import { RefreshCw } from 'lucide-preact'
+import { useState } from 'preact/hooks'
+import type { DataUpdate, SystemAnswer } from '../../../../../schemas/dashboard/system.ts'
 import { Soft } from '../../components/judgement.tsx'
 import { Badge, type Tone } from '../../design/badge.tsx'
-import { Text } from '../../design/layout.tsx'
+import { Button } from '../../design/button.tsx'
+import { CodeLine } from '../../design/code.tsx'
+import { FieldError } from '../../design/field.tsx'
+import { Row, Text } from '../../design/layout.tsx'
+import { Notice, sentence } from '../../design/notice.tsx'
+import { Card } from '../../design/page.tsx'
+import { Time } from '../../design/time.tsx'
+import { post } from '../../lib/api.ts'
 import { number, utc } from '../../lib/format.ts'
-import { DataUpdates } from './data-update.tsx'
+import { useAction } from '../../lib/use-action.ts'
 import { type MayFail, TableSection } from './section.tsx'
 
 type DataSet = SystemAnswer['data'][number]
@@ -82,5 +91,95 @@ function State({ set: { state, reason, too_old: isOld, newer } }: { readonly set
     <>
       <Badge tone={TONES[state]}>{state}</Badge> {reason}
     </>
+  )
+}
+
+/** A button that fetches newer data, and the result of the last update. */
+function DataUpdates({ update: reported }: { readonly update: DataUpdate }) {
+  const { isBusy, error, run } = useAction()
+  const [answered, setAnswered] = useState<DataUpdate>()
+  // The stream may still report the state from before the button was pressed.
+  const update = (answered?.asked_at ?? '') > (reported.asked_at ?? '') ? answered! : reported
+  const isFetching = isBusy || update.state === 'fetching'
+  const fetchNow = () => run(async () => setAnswered(await post<DataUpdate>('/api/system/data-update')))
+  return (
+    <Card isTight>
+      <Offer update={update} />
+      {update.blocked === null ? (
+        <Row>
+          <Button icon={RefreshCw} disabled={isFetching} onClick={fetchNow}>
+            {isFetching ? 'Fetching…' : update.state === 'failed' ? 'Try again' : 'Fetch newer data'}
+          </Button>
+          <Text as="span" tone="soft" role="status">
+            <Outcome update={update} />
+          </Text>
+        </Row>
+      ) : (
+        <>
+          <p>{sentence(update.blocked)}</p>
+          <CodeLine text={update.command} label="Command that fetches newer data" />
+        </>
+      )}
+      {update.state === 'failed' && !isBusy && <Failures update={update} />}
+      <FieldError error={error === undefined ? undefined : sentence(error)} />
+    </Card>
+  )
+}
+
+function Offer({ update: { adds, keyed } }: { readonly update: DataUpdate }) {
+  return (
+    <>
+      {adds.length === 0 ? (
+        <p>ipid fetches its sources by itself when they are due.</p>
+      ) : (
+        <p>
+          Newer data are available free of charge:{' '}
+          {adds.map(({ name, holds, licence }, i) => (
+            <span key={name}>
+              {i === 0 ? '' : '; '}
+              <strong>{name}</strong> ({holds}, {licence})
+            </span>
+          ))}
+          . From then on ipid renews them by itself.
+        </p>
+      )}
+      {keyed.map(({ name, holds, key_env: keyEnv }) => (
+        <p key={name}>
+          <strong>{name}</strong> ({holds}) has newer data, and needs a key in <code>{keyEnv}</code>:{' '}
+          <code>./ipid db add {name}</code> says where to get one.
+        </p>
+      ))}
+    </>
+  )
+}
+
+function Outcome({ update: { state, at, changed, failures } }: { readonly update: DataUpdate }) {
+  if (at === null) return null
+  if (state === 'fetching') {
+    return (
+      <>
+        Began <Time at={at} isAgo />. This takes a minute or two.
+      </>
+    )
+  }
+  const what =
+    changed.length === 0 ? 'nothing newer' : `${changed.join(', ')} ${changed.length === 1 ? 'is' : 'are'} new`
+  return (
+    <>
+      {failures.length === 0 ? 'Fetched' : 'Tried'} <Time at={at} isAgo />
+      {failures.length === 0 || changed.length > 0 ? `: ${what}.` : '.'}
+    </>
+  )
+}
+
+function Failures({ update: { failures } }: { readonly update: DataUpdate }) {
+  return (
+    <Notice tone="bad" role="alert">
+      {failures.map(({ file, reason }) => (
+        <p key={file}>
+          <strong>{file}</strong>: {reason}
+        </p>
+      ))}
+    </Notice>
   )
 }

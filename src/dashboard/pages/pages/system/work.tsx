@@ -2,8 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { Link } from 'wouter-preact'
 import type { SystemAnswer, SystemJobs } from '../../../../../schemas/dashboard/system.ts'
 import { Time } from '../../design/time.tsx'
-import { duration } from '../../lib/durations.ts'
-import { bytes, number, percent } from '../../lib/format.ts'
+import { bytes, duration, number, percent } from '../../lib/format.ts'
 import { type MayFail, TableSection } from './section.tsx'
 
 /** A column of numbers. */

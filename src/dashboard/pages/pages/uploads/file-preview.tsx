@@ -1,16 +1,18 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { UploadChoice, UploadLimits, UploadPreview } from '../../../../../schemas/dashboard/uploads.ts'
+import type { PreviewRow, UploadChoice, UploadLimits, UploadPreview } from '../../../../../schemas/dashboard/uploads.ts'
+import { ClassName, CompanyName, Soft, StatusBadge } from '../../components/judgement.tsx'
+import { Badge } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
-import { Select } from '../../design/field.tsx'
-import { Grid, Row, Text } from '../../design/layout.tsx'
+import { Fieldset, Select } from '../../design/field.tsx'
+import { Grid, Row, Stack, Text } from '../../design/layout.tsx'
 import { Notice, Problem } from '../../design/notice.tsx'
 import { Card } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
+import { Table } from '../../design/table.tsx'
 import { ApiError, postBytes } from '../../lib/api.ts'
 import { bytes, counted, number } from '../../lib/format.ts'
+import { whyOf } from '../../lib/live-tail.ts'
 import { bodyOf, startTransfer } from '../../lib/transfers.ts'
-import { Mapping, mapOf } from './mapping.tsx'
-import { PreviewRows } from './preview-rows.tsx'
 
 interface FilePreviewProps {
   readonly tenant: string
@@ -152,4 +154,142 @@ function sizeWarning(file: File, { sample, gzip }: UploadPreview, limits: Upload
 /** Whether this is certain. */
 function isTooLarge(file: File, gzip: boolean, { bytes_max: max }: UploadLimits): boolean {
   return !gzip && file.size > max
+}
+
+type Map = Readonly<Record<string, string>>
+
+/** The mapping to send. For NDJSON only changes, so that all other fields stay exactly as they are. */
+function mapOf({ format, columns }: UploadPreview): Map {
+  const sent = columns.filter(({ name, key }) => format === 'csv' || name !== key)
+  return Object.fromEntries(sent.map(({ name, key }) => [name, key]))
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  ip: 'IP address (ip)',
+  event_id: 'Id that no other event has (event_id)',
+  timestamp: 'Time (timestamp)',
+  event_type: 'Kind of event (event_type)',
+  account_id: 'Your account (account_id)',
+  session_id: 'Session, a number (session_id)',
+  platform: 'Platform (platform)',
+  properties: 'JSON of the event (properties)',
+  user_properties: 'JSON of the user (user_properties)',
+}
+
+interface MappingProps {
+  readonly preview: UploadPreview
+  readonly onChange: (map: Map) => void
+}
+
+/** Chooses the field of each column. */
+function Mapping({ preview, onChange }: MappingProps) {
+  const { columns, keys, format } = preview
+  const change = (name: string, key: string) => {
+    const next = columns.map((column) => {
+      if (column.name === name) return { ...column, key }
+      // Only one column may have a field: the other one gets its own name back, if it has one.
+      const isTaken = column.key === key && keys.includes(key)
+      return isTaken ? { ...column, key: keys.includes(column.name) ? '' : column.name } : column
+    })
+    onChange(mapOf({ ...preview, columns: next }))
+  }
+  if (columns.length === 0) return null
+  return (
+    <Fieldset legend={format === 'csv' ? 'Columns of the file' : 'Keys of the file'}>
+      <Grid gap={3} min={230}>
+        {columns.map(({ name, key, example }, i) => (
+          <Select
+            key={`${i} ${name}`}
+            label={name}
+            hint={
+              <Text as="span" isCut>
+                <code>{example === '' ? '(empty)' : example}</code>
+              </Text>
+            }
+            value={key}
+            options={[
+              ...(keys.includes(name) ? [] : [{ value: name, label: `Keep as “${name}”` }]),
+              ...(keys.includes(key) || key === name || key === '' ? [] : [{ value: key, label: `Keep as “${key}”` }]),
+              ...keys.map((known) => ({ value: known, label: LABELS[known] ?? known })),
+              { value: '', label: 'Leave out' },
+            ]}
+            onChange={(next) => change(name, next)}
+          />
+        ))}
+      </Grid>
+    </Fieldset>
+  )
+}
+
+/** The first rows with their results. */
+function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) {
+  if (rows.length === 0) return null
+  return (
+    <Stack gap={3}>
+      <Text role="status">{summaryOf(rows)}</Text>
+      <Table
+        label="The first rows, and their results"
+        rows={rows}
+        keyOf={({ line }) => String(line)}
+        columns={[
+          { key: 'line', label: 'Line', isNumber: true, width: 56, render: ({ line }) => number(line) },
+          { key: 'becomes', label: 'Becomes', inCard: 'plain', render: (row) => <Becomes row={row} /> },
+          {
+            key: 'company',
+            label: 'Company',
+            text: 'wrap',
+            inCard: 'plain',
+            render: ({ becomes }) => becomes !== null && <CompanyName {...becomes} />,
+          },
+          {
+            key: 'class',
+            label: 'Class',
+            inCard: 'plain',
+            render: ({ becomes }) => becomes !== null && <ClassName {...becomes} />,
+          },
+          { key: 'why', label: 'Why', text: 'wrap', inCard: 'whole', render: (row) => <Why row={row} /> },
+          {
+            key: 'event',
+            label: 'Event',
+            text: 'wrap',
+            inCard: 'whole',
+            render: ({ event }) => event !== null && <code>{event}</code>,
+          },
+        ]}
+      />
+      <Text tone="soft" isSmall>
+        By today's data and rules; earlier events are not compared. Nothing is stored or counted yet.
+      </Text>
+    </Stack>
+  )
+}
+
+function Becomes({ row: { becomes, repeat_of: repeatOf } }: { readonly row: PreviewRow }) {
+  if (becomes === null) return <Badge tone="bad">nothing</Badge>
+  return repeatOf === null ? <StatusBadge status={becomes.status} /> : <Badge tone="warn">repeat</Badge>
+}
+
+function Why({ row: { becomes, problem, repeat_of: repeatOf } }: { readonly row: PreviewRow }) {
+  if (becomes === null) return <Text tone="bad">{problem}</Text>
+  return (
+    <Soft>
+      {repeatOf === null ? whyOf(becomes) : `its event_id is that of line ${number(repeatOf)}: it counts once`}
+    </Soft>
+  )
+}
+
+/** "Of the first 20 rows, 12 would be stored, 7 filtered, and 1 has a problem." */
+function summaryOf(rows: readonly PreviewRow[]): string {
+  const count = (holds: (row: PreviewRow) => boolean) => rows.filter(holds).length
+  const stored = count(({ becomes, repeat_of }) => becomes?.status === 'ok' && repeat_of === null)
+  const first = rows.length === 1 ? 'first row' : `first ${number(rows.length)} rows`
+  if (stored === rows.length) return `The ${first} would be stored.`
+  const wrong = count(({ becomes }) => becomes === null)
+  const others = [
+    [count(({ becomes }) => becomes?.status === 'filtered'), 'filtered'],
+    [count(({ repeat_of }) => repeat_of !== null), 'counted as repeats'],
+    [wrong, wrong === 1 ? 'has a problem' : 'have a problem'],
+  ] as const
+  const parts = others.filter(([rows]) => rows > 0).map(([rows, what]) => `${number(rows)} ${what}`)
+  return `Of the ${first}, ${[`${number(stored)} would be stored`, ...parts].join(', ')}.`
 }

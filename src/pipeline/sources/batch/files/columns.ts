@@ -2,7 +2,7 @@ import { BATCH_LIMITS } from '../../../../../schemas/api/batch.ts'
 import { cutText } from '../../../../run/cut-text.ts'
 import { parseAddress } from '../../../event/address.ts'
 import type { KeyMap } from './conversion.ts'
-import { assertHeaderSize, keysOfColumns } from './csv-header.ts'
+import { assertHeaderSize, isComment, keysOfColumns } from './csv-header.ts'
 import { type CsvDialect, namedDelimiter, RecordReader } from './csv-record.ts'
 import { eachMemberOf } from './ndjson-events.ts'
 import { readTime } from './timestamps.ts'
@@ -82,7 +82,10 @@ export function guessedMap(columns: readonly NamedColumn[]): KeyMap {
   const map = new Map<string, string>()
   const isMissing = (key: string) => columns.every((column) => column.key !== key)
   const guess = (key: string, isLikely: (column: NamedColumn) => boolean) => {
-    const found = isMissing(key) ? columns.find((column) => column.values.length > 0 && isLikely(column)) : undefined
+    const found =
+      isMissing(key) && !isComment(columns[0]?.name)
+        ? columns.find((column) => column.values.length > 0 && isLikely(column))
+        : undefined
     if (found !== undefined) map.set(found.name, key)
   }
   guess('ip', ({ values }) => share(values, (text) => parseAddress(text) !== undefined) >= 0.5)

@@ -75,6 +75,13 @@ export function tooLongRow(line: number): BadRow {
   return { line, reason, detail: reason }
 }
 
+/** A row with an id whose last digits are lost. @param name of its column */
+export function roundedId(line: number, name: string, text: string): BadRow {
+  const why = 'was rounded by a spreadsheet: export the column as text'
+  const id = shownText(name)
+  return { line, reason: `${id} ${why}`, detail: `${id} ${JSON.stringify(shownText(text))} ${why}` }
+}
+
 /** A row with an unreadable timestamp. */
 export function badTime(line: number, text: string, problem: TimeProblem, { dateOrder }: Advice): BadRow {
   const why = {
@@ -83,4 +90,12 @@ export function badTime(line: number, text: string, problem: TimeProblem, { date
     unknown: 'is not a known form of date and time',
   }[problem]
   return { line, reason: `timestamp ${why}`, detail: `timestamp ${JSON.stringify(shownText(text))} ${why}` }
+}
+
+const INTEGER = /^(-?\d{1,16})(?:\.0+)?$/
+
+/** An integer, also as `123.0`, which programs write when other rows have none; undefined for other text. */
+export function integerIn(text: string): string | undefined {
+  const whole = INTEGER.exec(text)?.[1]
+  return whole === undefined ? undefined : String(BigInt(whole))
 }

@@ -2,15 +2,33 @@ import { BATCH_LIMITS } from '../../../../../schemas/api/batch.ts'
 import { JSON_DEPTH_MAX } from '../../../../../schemas/api/event.ts'
 import { InputError } from '../../../../run/errors.ts'
 import { isTooDeep, TOO_DEEP } from '../../../event/json-depth.ts'
-import { type BadRow, badTime, type Emit, type LineConverter, type ReadOptions, tooLongRow } from './conversion.ts'
+import { jsonOfClickHouse } from './clickhouse-text.ts'
+import {
+  type BadRow,
+  badTime,
+  type Emit,
+  EVENT_KEYS,
+  integerIn,
+  type LineConverter,
+  type ReadOptions,
+  roundedId,
+  tooLongRow,
+} from './conversion.ts'
 import { headerOf } from './csv-header.ts'
 import { type CsvDialect, namedDelimiter, RecordReader } from './csv-record.ts'
 import type { BadLine } from './lines.ts'
+import { eachMemberOf } from './ndjson-events.ts'
 import { readTime } from './timestamps.ts'
 
 /** Columns that may contain JSON. */
 const JSON_COLUMNS = new Set(['properties', 'user_properties'])
 const TRIMMED_COLUMNS = new Set(['ip', 'timestamp', 'session_id'])
+/** Names of columns with ids: `event_id`, `Order ID`, `userId`. */
+const ID_NAME = /(?:^|[^a-z])id$|[a-z]I[dD]$|(?:^|[^A-Z])ID$/
+/** A number as spreadsheets write large ones. They keep 15 of its digits at most, and show six. */
+const ROUNDED = /^\s*-?\d(?:\.\d+e\+?|e\+)\d{1,3}\s*$/i
+/** Column of the table `events` with all keys of an event that have no column. */
+const EXTRA = 'extra'
 
 /** After this many lines or characters, a quote counts as never closed. */
 const RECORD_LINES_MAX = 1_000
@@ -29,7 +47,8 @@ const UNCLOSED = 'has a quote that is not closed'
 
 /**
  * Turns the lines of a CSV file into NDJSON events. The header gives the keys, and empty fields are left out. `session_id` becomes
- * a number; `properties` and `user_properties` become JSON if they parse, else text. A bad row does not affect other rows.
+ * a number; `properties` and `user_properties` become JSON if they parse, else text. An export of the table `events` is read again: the
+ * members of its column `extra` become keys of the event. A bad row does not affect other rows.
  */
 export class CsvConverter implements LineConverter {
   readonly #options: ReadOptions
@@ -86,7 +105,7 @@ export class CsvConverter implements LineConverter {
     const isOpen = fields === 'open'
     const count = isOpen ? this.#records.openFields + 1 : fields.length
     const lines = this.#open.length
-    const hasTooMany = this.#header !== undefined && count > this.#header.length && (isOpen || lines > 1)
+    const hasTooMany = this.#header !== undefined && count > this.#header.columns.length && (isOpen || lines > 1)
     const isTooLong = lines > RECORD_LINES_MAX || this.#openChars > RECORD_CHARS_MAX
     if (fields === 'broken' || hasTooMany || (isOpen && isTooLong)) this.#giveUpOpen(emit)
     else if (!isOpen) this.#endRecord(fields, emit)
@@ -124,54 +143,83 @@ export class CsvConverter implements LineConverter {
     if (this.#header === undefined) {
       // Excel may write `sep=;` before the header.
       if (line === 1 && namedDelimiter(fields.join(this.#delimiter)) !== undefined) return ''
-      this.#header = headerOf(fields, this.#options).map((name) => ({ name, key: `${JSON.stringify(name)}:` }))
+      const names = headerOf(fields, line, this.#options)
+      const columns = names.map((name) => ({ name, key: `${JSON.stringify(name)}:`, isId: ID_NAME.test(name) }))
+      this.#header = { columns, taken: new Set([...EVENT_KEYS, ...names]) }
       return ''
     }
     return eventOf(this.#header, fields, line, this.#options)
   }
 }
 
-/** The columns, each with its JSON key and colon. */
-type Header = readonly { readonly name: string; readonly key: string }[]
+interface Header {
+  /** Each with its JSON key and colon. */
+  readonly columns: readonly { readonly name: string; readonly key: string; readonly isId: boolean }[]
+  /** Keys that the column `extra` cannot have. */
+  readonly taken: ReadonlySet<string>
+}
 
 /** Builds the JSON of an event from text, because an object would lose digits and some names. */
 function eventOf(
-  header: Header,
+  { columns, taken }: Header,
   fields: readonly string[],
   line: number,
   { dateOrder, advice }: ReadOptions,
 ): string | BadRow {
-  const extra = fields.slice(header.length).some((field) => field.trim() !== '')
-  if (extra) {
-    const reason = `has ${fields.length} fields, and the header ${header.length}`
+  if (fields.slice(columns.length).some((field) => field.trim() !== '')) {
+    const reason = `has ${fields.length} fields, and the header ${columns.length}`
     return { line, reason, detail: reason }
   }
   const members: string[] = []
   let chars = 0
   // A header may have many more columns than a row has fields.
-  for (const [i, field] of fields.slice(0, header.length).entries()) {
-    const { name, key } = header[i]!
+  for (const [i, field] of fields.slice(0, columns.length).entries()) {
+    const { name, key, isId } = columns[i]!
     const text = TRIMMED_COLUMNS.has(name) ? field.trim() : field
     if (text === '' || name === '') continue
+    if (isId && ROUNDED.test(text)) return roundedId(line, name, text)
     let value: string | undefined
     if (name === 'timestamp') {
       const read = readTime(text, dateOrder)
       if ('problem' in read) return badTime(line, text, read.problem, advice)
       value = JSON.stringify(read.time)
     } else if (name === 'session_id') {
-      value = /^-?\d{1,16}$/.test(text) ? String(BigInt(text)) : undefined
-    } else if (JSON_COLUMNS.has(name) && /^\s*[[{]/.test(text) && isTooDeep(text, FIELD_LEVELS_MAX)) {
-      return { line, reason: TOO_DEEP, detail: TOO_DEEP }
-    } else if (JSON_COLUMNS.has(name) && isJson(text)) {
-      // JSON has line breaks between tokens only.
-      value = text.trim().replace(/[\r\n]/g, ' ')
+      value = integerIn(text)
+    } else if (name === EXTRA) {
+      value = restOf(text, taken)
+    } else if (JSON_COLUMNS.has(name)) {
+      value = jsonIn(text)
+      if (value === TOO_DEEP) return { line, reason: TOO_DEEP, detail: TOO_DEEP }
     }
-    const member = key + (value ?? JSON.stringify(text))
+    if (value === '') continue
+    const member = name === EXTRA && value !== undefined ? value : key + (value ?? JSON.stringify(text))
     chars += member.length + 1
     if (chars > BATCH_LIMITS.lineMaxBytes) return tooLongRow(line)
     members.push(member)
   }
   return `{${members.join()}}`
+}
+
+/** JSON, or an array or a map of ClickHouse as JSON; `TOO_DEEP`; undefined for other text. */
+function jsonIn(text: string): string | undefined {
+  const isNested = /^\s*[[{]/.test(text)
+  if (isNested && isTooDeep(text, FIELD_LEVELS_MAX)) return TOO_DEEP
+  // JSON has line breaks between tokens only.
+  if (isJson(text)) return text.trim().replace(/[\r\n]/g, ' ')
+  const json = isNested ? jsonOfClickHouse(text) : undefined
+  return json !== undefined && !isTooDeep(json, FIELD_LEVELS_MAX) && isJson(json) ? json : undefined
+}
+
+/**
+ * The members of the column `extra` of an export of `events`: keys of the event that have no column of their own.
+ * @returns members without braces; undefined when the text is no JSON object
+ */
+function restOf(text: string, taken: ReadonlySet<string>): string | undefined {
+  const members: string[] = []
+  const isObject = eachMemberOf(text, (name, value) => {
+    if (!taken.has(name)) members.push(`${JSON.stringify(name)}:${value.replace(/[\r\n]/g, ' ')}`)
+  })
+  return isObject ? members.join() : undefined
 }
 
 function isJson(text: string): boolean {

@@ -36,11 +36,23 @@ export function keysOfColumns(names: readonly string[], map: KeyMap): string[] {
   return names.map((name) => keys.get(plainName(name.trim())) ?? name.trim())
 }
 
-/** @throws InputError when the columns do not fit events */
-export function headerOf(names: readonly string[], { map, advice }: ReadOptions): readonly string[] {
+/** How comments start in files that people and programs write before the header. */
+const COMMENT = /^\s*(?:#|\/\/|--|%)/
+
+/** Whether a header is a comment, by the name of its first column. */
+export function isComment(name = ''): boolean {
+  return COMMENT.test(name)
+}
+
+/** @param line of the header, from 1 @throws InputError when the columns do not fit events */
+export function headerOf(names: readonly string[], line: number, { map, advice }: ReadOptions): readonly string[] {
   assertHeaderSize(names)
   const header = keysOfColumns(names, map)
   const columns = names.map((name) => name.trim()).filter((name) => name !== '')
+  if (isComment(names[0]) && !header.includes('ip')) {
+    const comment = `line ${line}, ${JSON.stringify(shownText(names.join()))}, is a comment`
+    throw new InputError(`the CSV header has no column "ip": ${comment}. Delete the lines before the header`)
+  }
   const known = new Set(columns.map(plainName))
   const unknown = [...map.keys()].find((from) => !known.has(plainName(from)))
   if (unknown !== undefined) {

@@ -4,8 +4,12 @@ export interface CsvDialect {
   readonly quote: string
 }
 
+/** How databases export NULL; an empty field is the same. */
+const NULL = '\\N'
+
 /**
- * Reads records of a CSV file line by line, each line once. A quote in the middle of a field is text, as in `5" screen`. The
+ * Reads records of a CSV file line by line, each line once. A quote in the middle of a field is text, as in `5" screen`. A field that is
+ * `\N` is empty, quoted or not. The
  * `csv-parse` package does not fit: after a quote that is never closed, it gives up the rest of the file.
  */
 export class RecordReader {
@@ -30,7 +34,7 @@ export class RecordReader {
   push(line: string): string[] | 'open' | 'broken' {
     const { delimiter, quote } = this.#dialect
     if (this.#quoted === undefined) {
-      if (!line.includes(quote)) return line.split(delimiter)
+      if (!line.includes(quote)) return withoutNulls(line.split(delimiter))
       return this.#readFrom(line, 0)
     }
     const close = closingQuote(line, 0, quote)
@@ -83,8 +87,13 @@ export class RecordReader {
   #end(): string[] {
     const fields = this.#fields
     this.#fields = []
-    return fields
+    return withoutNulls(fields)
   }
+}
+
+function withoutNulls(fields: string[]): string[] {
+  for (let i = 0; i < fields.length; i++) if (fields[i]!.trim() === NULL) fields[i] = ''
+  return fields
 }
 
 function closingQuote(text: string, from: number, quote: string): number {

@@ -6,6 +6,7 @@ import {
   type BadRow,
   badTime,
   type Emit,
+  integerIn,
   type LineConverter,
   missingAddress,
   type ReadOptions,
@@ -17,10 +18,12 @@ import type { BadLine } from './lines.ts'
 import { readTime } from './timestamps.ts'
 
 const TIMESTAMP_KEY = '"timestamp"'
+/** A session as ClickHouse writes it: NULL, or an integer of 64 bits as text. */
+const OTHER_SESSION = /"session_id"\s*:\s*(?:"|null)/
 const VALID_TIMESTAMP = /"timestamp"\s*:\s*"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"/
 
 /**
- * Renames the keys of NDJSON events, and gives timestamps the form that the API takes. Leaves everything else exactly as it is.
+ * Renames the keys of NDJSON events, and gives timestamps and sessions the form that the API takes. Leaves everything else exactly as it is.
  * A line that is not a JSON object also stays, so that the API reports it.
  */
 export class NdjsonConverter implements LineConverter {
@@ -41,7 +44,7 @@ export class NdjsonConverter implements LineConverter {
 
   #convert(line: string): string | BadRow {
     const { map, dateOrder, advice } = this.#options
-    if (map.size === 0 && hasValidTimestamp(line)) return line
+    if (map.size === 0 && hasValidTimestamp(line) && !OTHER_SESSION.test(line)) return line
     if (!isObject(line)) return line
     const parts: string[] = []
     const keys = new Set<string>()
@@ -62,6 +65,8 @@ export class NdjsonConverter implements LineConverter {
         if ('problem' in read) bad = badTime(this.#line, text, read.problem, advice)
         else value = JSON.stringify(read.time)
       }
+      if (key === 'session_id' && value === 'null') return
+      if (key === 'session_id' && value.startsWith('"')) value = integerIn(JSON.parse(value) as string) ?? value
       const part = key === name ? line.slice(start, valueStart) + value : `${JSON.stringify(key)}:${value}`
       chars += part.length + 1
       if (chars > BATCH_LIMITS.lineMaxBytes) bad ??= tooLongRow(this.#line)
@@ -89,10 +94,11 @@ function isObject(line: string): boolean {
   }
 }
 
-/** Visits the members of a line with their values as text. Does nothing when the line is not a JSON object. */
-export function eachMemberOf(line: string, visit: (name: string, value: string) => void): void {
-  if (!isObject(line)) return
+/** Visits the members of a line with their values as text. @returns false when the line is not a JSON object */
+export function eachMemberOf(line: string, visit: (name: string, value: string) => void): boolean {
+  if (!isObject(line)) return false
   eachMember(line, 0, (name, _start, valueStart, valueEnd) => visit(name, line.slice(valueStart, valueEnd)))
+  return true
 }
 
 /**

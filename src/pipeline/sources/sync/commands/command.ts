@@ -1,7 +1,8 @@
 import { Command } from 'commander'
+import { trustedProxiesSetting } from '../../../../http/engine/trusted-proxies.ts'
 import { InputError } from '../../../../run/errors.ts'
 import type { CliContext } from '../../../../terminal/context.ts'
-import { addSettings, configOf } from '../../../../terminal/settings-options.ts'
+import { addPipelineSettings, addSettings, configOf } from '../../../../terminal/settings-options.ts'
 import { LINE_FORMATS } from '../../formats/formats.ts'
 import type { SyncChoice } from './sync.ts'
 
@@ -24,6 +25,7 @@ export function syncCommand(context: CliContext, setExitCode: (code: number) => 
       'after',
       `\nFormats:\n${LINE_FORMATS.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join('\n')}`,
     )
+  addPipelineSettings(command, [trustedProxiesSetting])
   return addSettings(command, ['dataDir']).action(async (files: string[], options: SyncChoice) => {
     if (options.follow && options.json) throw new InputError('--follow and --json do not go together')
     const config = configOf(context, command)

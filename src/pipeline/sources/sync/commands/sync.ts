@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { SingleBar } from 'cli-progress'
 import type { Config } from '../../../../config/config.ts'
 import { trustedDataDir } from '../../../../embedded/processes/data-dir.ts'
+import { trustedProxies } from '../../../../http/engine/trusted-proxies.ts'
 import { InputError, StartupError } from '../../../../run/errors.ts'
 import { pause } from '../../../../run/loop.ts'
 import { writePrivateFile } from '../../../../run/private-file.ts'
@@ -66,6 +67,7 @@ export async function syncFiles(
   })
   const sync = new LogSync({
     ...{ format, mapping, all: choice.all === true, checkpoint, stop },
+    trusted: trustedProxies(config.own.TRUSTED_PROXIES as readonly string[]),
     send: (lines) => sender.send(lines),
   })
   try {
