@@ -20,11 +20,11 @@ export const JSON_DEPTH_MAX = 128
 export const EVENT_VALUES_MAX = 10_000
 
 const label = (description: string) =>
-  Type.Optional(Type.String({ maxLength: EVENT_LIMITS.labelMaxChars, format: 'well-formed', description }))
+  Type.Optional(Type.String({ maxLength: EVENT_LIMITS.labelMaxChars, description }))
 
 /**
- * A visitor event as a caller sends it (schemas/README.md, Events). Unknown keys are stored. `validator.ts` defines the formats:
- * `rfc3339` is a date-time of RFC 3339 between the years 1900 and 2299, `well-formed` is a string without lone surrogates.
+ * A visitor event as a caller sends it (schemas/README.md, Events). Unknown keys are stored. `validator.ts` defines the format
+ * `rfc3339`: a date-time of RFC 3339 between the years 1900 and 2299.
  */
 export const EventEnvelope = Type.Object(
   {
@@ -33,7 +33,6 @@ export const EventEnvelope = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: EVENT_LIMITS.eventIdMaxChars,
-        format: 'well-formed',
         description: 'Idempotency key; default: a generated UUID',
       }),
     ),

@@ -1,4 +1,5 @@
 import type { AlertRecord } from '../../schemas/alert.ts'
+import { cutText } from '../run/cut-text.ts'
 
 /**
  * Queues of an alert's messages. `due`: from its evaluation; not sent while the alert is paused. `requested`: a person requested them, so
@@ -142,5 +143,5 @@ export function pausedAfter({ alertName, attempts }: Delivery, nowMs: number): N
     status === GONE
       ? 'its receiver answered 410 (gone) and wants no more messages, so the alert is disabled'
       : `a message of ${alertName} could not be delivered in ${RETRY_DELAYS_MS.length + 1} attempts: ${error}`
-  return { at: new Date(nowMs).toISOString(), by: 'failures', reason: reason.slice(0, 1_000) }
+  return { at: new Date(nowMs).toISOString(), by: 'failures', reason: cutText(reason, 1_000) }
 }

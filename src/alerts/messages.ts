@@ -1,4 +1,5 @@
 import { numbered } from '../run/counted.ts'
+import { cutText } from '../run/cut-text.ts'
 import { CONFIRM_DAYS, DIGEST_TYPE, TEST_TYPE } from './delivery.ts'
 
 /** Slack cuts a text at 40,000 characters. */
@@ -265,7 +266,7 @@ function slackEscaped(text: string): string {
 }
 
 function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').slice(0, 200)
+  return cutText(text.replace(/\s+/g, ' '), 200)
 }
 
 /** A message that asks to confirm an e-mail address. */

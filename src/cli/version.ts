@@ -26,11 +26,11 @@ interface StoredNumber {
 /** `ipid version`: versions of the program and its platform, and the forms of data that it reads and writes. */
 export function versionCommand(context: CliContext): Command {
   const command = new Command('version').option('--json', 'print JSON')
-  return addSettings(command, [...INSTANCE_SETTINGS, 'httpEngine', 'clickhouseCluster']).action(
+  return addSettings(command, [...INSTANCE_SETTINGS, 'httpEngine', 'httpIdleSeconds', 'clickhouseCluster']).action(
     async ({ json }: { json?: boolean }) => {
       const config = configOf(context, command)
       const { chooseEngine } = await import('../http/engine/choose.ts')
-      const engine = await chooseEngine(config.httpEngine)
+      const engine = await chooseEngine(config.httpEngine, config.httpIdleSeconds !== undefined)
       const { forms, unknown } = await formsOf(config)
       const { name, version: engineVersion, note } = engine
       if (json === true) {

@@ -26,6 +26,12 @@ export const SETTINGS = {
     'auto, uWebSockets.js or node:http; auto: the fastest that runs here',
     choice(HTTP_ENGINES),
   ),
+  httpIdleSeconds: optional(
+    'HTTP_IDLE_SECONDS',
+    'n',
+    'seconds that an idle connection stays open; unset: 75 with node:http; uWebSockets.js takes 10 to 35 whatever is set, so with a value auto means node:http',
+    integer(1, 3_600),
+  ),
   dataDir: setting('DATA_DIR', 'dir', './data', 'folder for everything that is kept on this machine', path()),
   secretsKey: {
     ...optional(

@@ -1,3 +1,5 @@
+import { cutText } from '../run/cut-text.ts'
+
 /** Longest text of a field. No name in the data that we know is half as long. */
 export const FIELD_CHARS_MAX = 500
 
@@ -13,15 +15,10 @@ const MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu
 export function fieldText(text: string): string {
   if (text.length <= FIELD_CHARS_MAX && !UNWANTED.test(text)) return text
   // Several times the limit is read, because blanks may go.
-  const line = text
-    .slice(0, 4 * FIELD_CHARS_MAX)
+  const line = cutText(text, 4 * FIELD_CHARS_MAX)
     .replace(MARKS, '')
     .replace(LOOSE, ' ')
     .trim()
-  const cut = line
-    .slice(0, FIELD_CHARS_MAX)
-    .replace(/[\ud800-\udbff]$/, '')
-    .trimEnd()
   // A copy: V8 would keep the whole text alive for its part.
-  return Buffer.from(cut).toString()
+  return Buffer.from(cutText(line, FIELD_CHARS_MAX).trimEnd()).toString()
 }

@@ -1,3 +1,5 @@
+import { cutText } from '../run/cut-text.ts'
+
 /** A warning or an error from the log. */
 export interface Problem {
   readonly level: 'warn' | 'error' | 'fatal'
@@ -28,7 +30,7 @@ export class RecentProblems {
   /** @param isWait whether it reports a wait that may end by itself */
   note(level: Problem['level'], message: string, nowMs: number, isWait = false): void {
     if (isWait && !this.#isReady) return
-    const text = message.length > MESSAGE_MAX ? `${message.slice(0, MESSAGE_MAX)}…` : message
+    const text = message.length > MESSAGE_MAX ? `${cutText(message, MESSAGE_MAX)}…` : message
     const key = keyOf(level, text)
     const times = (this.#problems.get(key)?.times ?? 0) + 1
     this.#problems.delete(key)

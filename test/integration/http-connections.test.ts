@@ -30,6 +30,23 @@ test('chunked bodies, bodies in pieces and a head in pieces are whole requests',
   assert.equal(intake.envelopes.length, 2)
 })
 
+/** The older uWebSockets.js ends a connection whose head of more than 4 KB comes in pieces. */
+const isOlder = testedEngine() === 'uWebSockets.js' && (await chooseEngine('auto')).version!.startsWith('20.30')
+
+test('a head of 8 KB in pieces is read, and one of 17 KB is answered 431', { skip: isOlder }, async (t) => {
+  const { port } = await startHttp(t)
+  for (const [bytes, status] of [
+    [4_500, 200],
+    [8_000, 200],
+    [17_000, 431],
+  ] as const) {
+    const connection = await RawConnection.open(t, port)
+    const head = `GET /healthz HTTP/1.1\r\nhost: t\r\ncookie: ${'a'.repeat(bytes)}\r\n\r\n`
+    for (let at = 0; at < head.length; at += 1_000) await connection.write(head.slice(at, at + 1_000))
+    await connection.until(new RegExp(`^HTTP/1\\.1 ${status} `))
+  }
+})
+
 test('Expect: 100-continue is answered before the body is sent', async (t) => {
   const { port } = await startHttp(t)
   const connection = await RawConnection.open(t, port)

@@ -114,6 +114,7 @@ export interface TestHttpOptions extends Partial<RouteParts>, Partial<KeepOption
   readonly sharePort?: boolean
   /** Default: that of `testedEngine`. */
   readonly engine?: EngineChoice
+  readonly idleSeconds?: number
 }
 
 /** Routes of sources whose events go to an intake of the test. */
@@ -145,6 +146,7 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     port: options.port ?? 0,
     sharePort: options.sharePort,
     engine: options.engine ?? testedEngine(),
+    ...(options.idleSeconds !== undefined && { idleSeconds: options.idleSeconds }),
     routes: [...createRoutes(parts), ...(options.moreRoutes ?? [])],
     authenticator: options.authenticator ?? oneKey,
     limiter: options.limiter ?? noLimit,

@@ -32,7 +32,11 @@ const ROOMS = readFileSync(join(ROOT, 'src/README.md'), 'utf8')
   .map((path) => (/^(schemas|pipelines)$/.test(path) ? path : `src/${path}`))
 
 /** Only these read the environment. */
-const READS_ENVIRONMENT = ['src/main.ts', 'src/config', 'src/bootstrap.mjs', 'src/bootstrap', 'src/ipid.mjs']
+/** `choose.ts` sets a variable for uWebSockets.js, which takes no option. */
+const READS_ENVIRONMENT = [
+  ...['src/main.ts', 'src/config', 'src/bootstrap.mjs', 'src/bootstrap', 'src/ipid.mjs'],
+  'src/http/engine/choose.ts',
+]
 
 /** Packages that a single place knows, and the places that may use it. */
 const ENCLOSED: readonly (readonly [name: string, place: string, chosenIn: readonly string[]])[] = [

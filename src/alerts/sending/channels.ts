@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { causeText } from '../../run/cause-text.ts'
 import type { Clock } from '../../run/clock.ts'
+import { cutText } from '../../run/cut-text.ts'
 import { retryAfterMs } from '../../run/retry-after.ts'
 import { timeLimit } from '../../run/time-limit.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
@@ -114,6 +115,6 @@ function problemOf({ status, location }: PostAnswer): string | undefined {
   if (status >= 200 && status < 300) return undefined
   if (status === GONE) return 'it answers 410: it is gone and wants no more messages'
   if (status >= 300 && status < 400 && location !== undefined)
-    return `it redirects (${status}) to ${location.slice(0, 200)}; redirects are not followed: give the final URL`
+    return `it redirects (${status}) to ${cutText(location, 200)}; redirects are not followed: give the final URL`
   return `it answers ${status}`
 }

@@ -6,6 +6,7 @@ import { parseCidr } from '../../enrichment/addresses/network.ts'
 import { RangeMap } from '../../enrichment/addresses/range-map.ts'
 import { ReservedRanges } from '../../enrichment/addresses/reserved.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
+import { cutText } from '../../run/cut-text.ts'
 import { InputError } from '../../run/errors.ts'
 import { resolveHost } from './resolve-host.ts'
 
@@ -140,7 +141,7 @@ function interfaceAddresses(): string[] {
 
 /** @throws InputError */
 function parseUrl(text: string): URL {
-  const shown = JSON.stringify(text.slice(0, 100))
+  const shown = JSON.stringify(cutText(text, 100))
   if (text.length > URL_CHARS_MAX) throw new InputError(`${shown}… is longer than ${URL_CHARS_MAX} characters`)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) {

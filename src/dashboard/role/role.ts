@@ -51,7 +51,13 @@ export interface DashboardRole {
 export function dashboardRole(context: ProcessContext): DashboardRole {
   const { config, telemetry } = context
   const { log, metrics, clock } = telemetry
-  const { dashboardHost: host, dashboardPort: port, dashboardUrl: publicUrl, httpEngine: engine } = config
+  const {
+    dashboardHost: host,
+    dashboardPort: port,
+    dashboardUrl: publicUrl,
+    httpEngine: engine,
+    httpIdleSeconds: idleSeconds,
+  } = config
   const redis = context.connect({ name: 'dashboard', kind: 'request', timeoutMs: config.redisRequestMs })
   const tenants = new RedisTenantStore(redis)
   const counters = new RedisTokenCounters(redis)
@@ -102,7 +108,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
         host,
         port,
         publicUrl,
-        engine,
+        ...{ engine, idleSeconds },
         sessions,
         people,
         addresses: new RedisAddresses(redis),

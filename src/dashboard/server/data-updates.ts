@@ -10,6 +10,7 @@ import { entryOf, type KnownSource, knownSource } from '../../enrichment/files/u
 import { readSources, type Source, sourcesChangedAt } from '../../enrichment/files/update/sources.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { Clock } from '../../run/clock.ts'
+import { cutText } from '../../run/cut-text.ts'
 import { InputError } from '../../run/errors.ts'
 
 interface DataUpdateOptions {
@@ -117,7 +118,7 @@ export class FolderUpdates {
     if (this.#options.clock.now() - Date.parse(at) > SHOWN_MS) return { state: 'idle', asked_at, at: null, ...none }
     return {
       ...{ state: failures.length === 0 ? 'done' : 'failed', asked_at, at, changed: [...changed] },
-      failures: failures.map(({ file, reason }) => ({ file, reason: reason.slice(0, REASON_MAX) })),
+      failures: failures.map(({ file, reason }) => ({ file, reason: cutText(reason, REASON_MAX) })),
     }
   }
 }

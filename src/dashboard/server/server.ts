@@ -32,6 +32,8 @@ interface DashboardOptions {
   /** Public URL, if it differs. With https, browsers send the cookie over https only. */
   readonly publicUrl: string | undefined
   readonly engine: EngineChoice
+  /** See `ServerOptions`. */
+  readonly idleSeconds?: number | undefined
   readonly sessions: Sessions
   readonly people: Pick<People, 'introduce' | 'remove'>
   readonly addresses: Pick<RedisAddresses, 'addressOf' | 'confirm'>
@@ -64,7 +66,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Serves the pages and their API. Order of checks: host, session, CSRF, access, schemas. */
 export async function createDashboard(options: DashboardOptions): Promise<HttpServer> {
-  const { host, port, engine, log, metrics } = options
+  const { host, port, engine, idleSeconds, log, metrics } = options
   const gate = new Gate(options)
   const files = await loadPageFiles()
   const targets = [
@@ -74,7 +76,8 @@ export async function createDashboard(options: DashboardOptions): Promise<HttpSe
   ]
   const listen = { host, port, hostSetting: 'DASHBOARD_HOST', portSetting: 'DASHBOARD_PORT' }
   const limits = { workMs: READ_WORK_MS }
-  return createServer({ ...listen, sharePort: true, engine, targets, explain: errorResponse, log, metrics, limits })
+  const shared = { engine, idleSeconds, log, metrics, limits }
+  return createServer({ ...listen, ...shared, sharePort: true, targets, explain: errorResponse })
 }
 
 class Gate {

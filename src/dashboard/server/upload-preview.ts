@@ -4,6 +4,7 @@ import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import { judgementOf } from '../../pipeline/event/judgement.ts'
 import { EVENT_KEYS } from '../../pipeline/sources/batch/files/conversion.ts'
 import type { FilePreview } from '../../pipeline/sources/batch/files/preview.ts'
+import { cutText } from '../../run/cut-text.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 
 /**
@@ -56,5 +57,5 @@ async function judgedRows({ rows }: FilePreview, judge: Parameters<typeof previe
 }
 
 function shortened(text: string | undefined): string | undefined {
-  return text !== undefined && text.length > EVENT_MAX_CHARS ? `${text.slice(0, EVENT_MAX_CHARS)}…` : text
+  return text !== undefined && text.length > EVENT_MAX_CHARS ? `${cutText(text, EVENT_MAX_CHARS)}…` : text
 }

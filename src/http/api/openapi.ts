@@ -152,8 +152,8 @@ function errorResponse(status: string, meaning: string): Record<string, unknown>
   }
 }
 
-/** Our own formats under the names that tools know; undefined removes a format from the document. */
-const PUBLIC_FORMATS: Readonly<Record<string, string | undefined>> = { rfc3339: 'date-time', 'well-formed': undefined }
+/** Our own formats under the names that tools know. */
+const PUBLIC_FORMATS: Readonly<Record<string, string>> = { rfc3339: 'date-time' }
 
 function publicSchema(schema: TSchema): unknown {
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>

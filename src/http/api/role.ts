@@ -99,7 +99,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     companies: companies.companies,
     segments: new Segments(requests, clock),
   })
-  const { host, port, httpEngine: engine } = config
+  const { host, port, httpEngine: engine, httpIdleSeconds: idleSeconds } = config
   const onResponse = (status: number) => {
     context.recent.did('requests', 1)
     if (status === 429) context.recent.did('refused', 1)
@@ -111,7 +111,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     trustedProxies: config.own.TRUSTED_PROXIES as readonly string[] | undefined,
     clock,
   }
-  const http = createHttpServer({ host, port, engine, routes, ...guards, log, metrics, onResponse })
+  const http = createHttpServer({ host, port, engine, idleSeconds, routes, ...guards, log, metrics, onResponse })
   return {
     services: [authenticator, ...limits.services, gate, stall, ...commits.all, receipts, companies, tail, http],
     http,

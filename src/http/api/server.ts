@@ -140,12 +140,12 @@ type Respond = (route: Route, exchange: Exchange) => HttpResponse | Promise<Http
 /** The routes, a 405 answer for other methods on their paths, and a 404 answer for all other paths. */
 export function targetsOf(routes: readonly Route[], respond: Respond): Target[] {
   const endpointOf = (route: Route) => {
-    const { path, bodyMaxBytes, streamsBody, detectsGzip, beginsTogether, keepsPeer, refuse } = route
+    const { path, bodyMaxBytes, streamsBody, takesAnyCoding, beginsTogether, keepsPeer, refuse } = route
     return {
       path,
       bodyMaxBytes,
       streamsBody,
-      detectsGzip,
+      takesAnyCoding,
       beginsTogether,
       keepsPeer,
       explain: refuse && explainAs(refuse),

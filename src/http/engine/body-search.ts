@@ -1,7 +1,6 @@
-import { constants, createGunzip } from 'node:zlib'
 import { andThen } from '../../run/and-then.ts'
 import type { SlicedWork } from '../../run/slices.ts'
-import { isGzip } from './decode.ts'
+import { type Coding, decoderOf } from './decode.ts'
 import type { BodyBuffer } from './request-body.ts'
 
 /** Looks for something in a body, as its bytes come. */
@@ -16,20 +15,21 @@ export interface BodyScan {
 const WINDOW_BYTES = 65_536
 
 export interface BodySearch {
-  readonly detectsGzip: boolean
+  /** How the body is compressed; undefined when it is not. @param start its first bytes */
+  codingOf(start: Uint8Array): Coding | undefined
   /** Limit of the decoded bytes that are searched. */
   readonly bytesMax: number
   /** Whether to search only the first `WINDOW_BYTES`. */
   readonly onlyStart: boolean
-  /** The text of a body of small gzip; undefined: it is not small. */
-  smallText(pieces: readonly Uint8Array[]): string | undefined
+  /** The text of a small compressed body; undefined: it is not small. */
+  smallText(pieces: readonly Uint8Array[], coding: Coding): string | undefined
   inSlices<T>(work: SlicedWork<T>): T | Promise<T>
   /** Runs work that decodes in another thread, with others of the same owner waiting for it. */
   decoding<T>(work: () => Promise<T>): Promise<T>
 }
 
 /**
- * Searches a body piece by piece, first its start and then the whole, without decoding or parsing it as a whole. Gzip is decoded no
+ * Searches a body piece by piece, first its start and then the whole, without decoding or parsing it as a whole. It is decoded no
  * further than to the result. Answers without a promise for a small body that has arrived.
  * @param begin begins a scan of the body
  */
@@ -42,10 +42,11 @@ export function searchBody(
     const pieces = body.pieces()
     const first = pieces[0]
     if (first === undefined) return undefined
-    if (search.detectsGzip && isGzip(first)) {
-      const text = body.isComplete ? search.smallText(pieces) : undefined
+    const coding = search.codingOf(first)
+    if (coding !== undefined) {
+      const text = body.isComplete ? search.smallText(pieces, coding) : undefined
       if (text !== undefined) return foundIn(text, begin())
-      return searchTwice(body, search, begin, (all, scan) => scanGzip(all, search, scan))
+      return searchTwice(body, search, begin, (all, scan) => scanCompressed(all, coding, search, scan))
     }
     if (!body.isComplete || body.heldBytes > WINDOW_BYTES) {
       return searchTwice(body, search, begin, async (all, scan) =>
@@ -95,15 +96,16 @@ function* scanPlain(pieces: readonly Uint8Array[], onlyStart: boolean, scan: Bod
   return false
 }
 
-function scanGzip(
+function scanCompressed(
   pieces: readonly Uint8Array[],
+  coding: Coding,
   { decoding, bytesMax: bodyMax, onlyStart }: BodySearch,
   scan: BodyScan,
 ): Promise<boolean> {
   const bytesMax = onlyStart ? Math.min(WINDOW_BYTES, bodyMax) - 1 : bodyMax
   return decoding(async () => {
     // The body may be its first part only.
-    const decoder = createGunzip({ chunkSize: WINDOW_BYTES, finishFlush: constants.Z_SYNC_FLUSH })
+    const decoder = decoderOf(coding, WINDOW_BYTES, true)
     for (const piece of pieces) decoder.write(piece)
     decoder.end()
     let bytes = 0
@@ -113,7 +115,7 @@ function scanGzip(
         if (scan.read(piece.toString('latin1')) || bytes > bytesMax) return true
       }
     } catch {
-      // Broken gzip has no more text.
+      // A broken body has no more text.
     }
     return false
   })

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { StartupError } from '../../run/errors.ts'
 import type { CreateEngine } from './engine.ts'
+import { HEAD_MAX_BYTES } from './limits.ts'
 import type { UwsPackage } from './uws/engine.ts'
 
 /** The setting's values: an engine by the name of its package or module, or `auto` for the fastest that runs here. */
@@ -22,10 +23,16 @@ export interface ChosenEngine {
 
 /**
  * Chooses the engine.
- * @throws StartupError when the engine is named and cannot run here
+ * @param isIdleSet whether the time of idle connections is set
+ * @throws StartupError when the engine is named and cannot run here, or cannot do that
  */
-export async function chooseEngine(choice: EngineChoice): Promise<ChosenEngine> {
+export async function chooseEngine(choice: EngineChoice, isIdleSet = false): Promise<ChosenEngine> {
   if (choice === 'node:http') return await nodeHttp()
+  if (isIdleSet) {
+    const why = 'uWebSockets.js ends idle connections after 10 to 35 s'
+    if (choice === 'auto') return { ...(await nodeHttp()), note: `HTTP_IDLE_SECONDS is set, and ${why}` }
+    throw new StartupError(`${why}: unset HTTP_IDLE_SECONDS, or set HTTP_ENGINE=node:http`)
+  }
   const native = findUws()
   if (typeof native !== 'string') {
     const { uwsEngine } = await import('./uws/engine.ts')
@@ -73,6 +80,8 @@ function loadUws(name: string): Omit<LoadedUws, 'passedOver'> | string {
     const folder = dirname(requireHere.resolve(name))
     // Without a build the older package writes to the console and falls back to a server of its own, so check first.
     if (!hasBuild(folder, `uws_${platform}_${arch}_${versions.modules}.node`)) return none
+    // From 20.57 on it reads this when it is loaded. Its own limit is 4 KB, which cookies and proxies pass.
+    process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(HEAD_MAX_BYTES)
     // Not imported: an error while an imported CommonJS package loads is also an unhandled rejection.
     const uWS = requireHere(name) as UwsPackage
     // Its fallback has no `close`.

@@ -1,57 +1,143 @@
 import { isUtf8 } from 'node:buffer'
+import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
-import { gunzip, gunzipSync } from 'node:zlib'
+import zlib, { constants, type ZlibOptions } from 'node:zlib'
 import { HttpError } from './http-error.ts'
 
-/** Supported values of `content-encoding`. */
-const ENCODINGS = new Set(['', 'identity', 'gzip', 'x-gzip'])
+/** How a body is compressed. */
+export type Coding = 'gzip' | 'deflate' | 'raw deflate' | 'br' | 'zstd'
 
-/** @throws HttpError 415 when this encoding is not supported */
-export function assertEncoding(encoding: string): void {
-  if (ENCODINGS.has(encoding)) return
-  throw new HttpError(415, 'content-encoding must be gzip, or left out', {
-    headers: { 'accept-encoding': 'gzip, identity' },
+interface Decoder {
+  sync(bytes: Buffer, options: ZlibOptions): Buffer
+  inThread(bytes: Buffer, options: ZlibOptions): Promise<Buffer>
+  stream(options: ZlibOptions): Transform
+  /** The value of `finishFlush` for input whose end is missing. */
+  readonly partFlush: number
+}
+
+type Callback = (error: Error | null, result: Buffer) => void
+type Decompress = (bytes: Buffer, options: object, callback: Callback) => void
+
+function decoder(
+  sync: (bytes: Buffer, options: object) => Buffer,
+  decompress: Decompress,
+  stream: (options: object) => Transform,
+  partFlush: number,
+): Decoder {
+  return { sync, inThread: promisify<Buffer, object, Buffer>(decompress), stream, partFlush }
+}
+
+/** Node.js has zstd since 22.15. Older type declarations lack it. */
+interface ZstdPackage {
+  readonly zstdDecompressSync?: (bytes: Buffer, options: object) => Buffer
+  readonly zstdDecompress?: Decompress
+  readonly createZstdDecompress?: (options: object) => Transform
+  readonly constants: { readonly ZSTD_d_windowLogMax?: number; readonly ZSTD_e_flush?: number }
+}
+/** The window that RFC 9659 allows in HTTP: 8 MB. Without a limit a few bytes could ask for 128 MB. */
+const ZSTD_WINDOW_LOG_MAX = 23
+
+function zstdDecoder(): Decoder | undefined {
+  const { zstdDecompressSync, zstdDecompress, createZstdDecompress, constants: codes } = zlib as unknown as ZstdPackage
+  if (zstdDecompressSync === undefined) return undefined
+  const limited = (options: object) => ({ ...options, params: { [codes.ZSTD_d_windowLogMax!]: ZSTD_WINDOW_LOG_MAX } })
+  return decoder(
+    (bytes, options) => zstdDecompressSync(bytes, limited(options)),
+    (bytes, options, callback) => zstdDecompress!(bytes, limited(options), callback),
+    (options) => createZstdDecompress!(limited(options)),
+    codes.ZSTD_e_flush!,
+  )
+}
+
+const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH } = constants
+const ZSTD = zstdDecoder()
+const DECODERS: Readonly<Record<Coding, Decoder | undefined>> = {
+  gzip: decoder(zlib.gunzipSync, zlib.gunzip, zlib.createGunzip, Z_SYNC_FLUSH),
+  deflate: decoder(zlib.inflateSync, zlib.inflate, zlib.createInflate, Z_SYNC_FLUSH),
+  'raw deflate': decoder(zlib.inflateRawSync, zlib.inflateRaw, zlib.createInflateRaw, Z_SYNC_FLUSH),
+  br: decoder(zlib.brotliDecompressSync, zlib.brotliDecompress, zlib.createBrotliDecompress, BROTLI_OPERATION_FLUSH),
+  zstd: ZSTD,
+}
+
+/** Values of `content-encoding` that every body may have. */
+const GZIP = ['gzip', 'x-gzip']
+const PLAIN = ['', 'identity']
+/** Those of senders besides. */
+const OTHERS = ['deflate', 'br', ...(ZSTD === undefined ? [] : ['zstd'])]
+
+/**
+ * @param all whether every coding of senders is supported, and not only gzip
+ * @throws HttpError 415 when this encoding is not supported
+ */
+export function assertEncoding(encoding: string, all: boolean): void {
+  const names = all ? ['gzip', ...OTHERS] : ['gzip']
+  if (PLAIN.includes(encoding) || GZIP.includes(encoding) || (all && OTHERS.includes(encoding))) return
+  const hint = encoding === 'zstd' && all ? '; zstd needs Node.js 22.15 or newer on the server' : ''
+  throw new HttpError(415, `content-encoding must be ${names.join(' or ')}, or left out${hint}`, {
+    headers: { 'accept-encoding': [...names, 'identity'].join(', ') },
   })
+}
+
+const GZIP_MAGIC = [0x1f, 0x8b]
+const ZSTD_MAGIC = [0x28, 0xb5, 0x2f, 0xfd]
+/** Bytes of a body that say how it is compressed. */
+export const CODING_BYTES = ZSTD_MAGIC.length
+
+/**
+ * How a body is compressed; undefined when it is not.
+ * @param encoding one that `assertEncoding` accepts
+ * @param all see `assertEncoding`; then gzip and zstd are found by the first bytes, because libraries send them without saying so
+ * @param start the first `CODING_BYTES`, or all of a shorter body
+ * @throws HttpError 415 for zstd where Node.js has none
+ */
+export function codingOf(encoding: string, all: boolean, start: Uint8Array): Coding | undefined {
+  if (!all) return GZIP.includes(encoding) ? 'gzip' : undefined
+  // No text begins as they do.
+  if (start.length > 2 && beginsWith(start, GZIP_MAGIC)) return 'gzip'
+  if (beginsWith(start, ZSTD_MAGIC) || encoding === 'zstd') {
+    assertEncoding('zstd', true)
+    return 'zstd'
+  }
+  if (encoding === 'br') return 'br'
+  if (encoding !== 'deflate') return undefined
+  // RFC 9110 means the format of zlib. Some senders leave out its two bytes.
+  const [first = 0x78, second = 0x9c] = start
+  return (first & 15) === 8 && (first * 256 + second) % 31 === 0 ? 'deflate' : 'raw deflate'
+}
+
+function beginsWith(bytes: Uint8Array, magic: readonly number[]): boolean {
+  return magic.every((byte, i) => bytes[i] === byte)
 }
 
 /** Runs work of another thread in its turn. */
 export type Decoding = <T>(work: () => Promise<T>) => Promise<T>
 
 /**
- * The body as text. A byte order mark at its start is left out. Gzip of more than a few kilobytes is decoded in another thread.
- * @param encoding one that `assertEncoding` accepts
+ * The body as text. A byte order mark at its start is left out. A compressed body of more than a few kilobytes is decoded in another thread.
+ * @param coding from `codingOf`
  * @param maxBytes limit of the decoded size; decoding stops there
  * @throws HttpError 400 when it is broken, 413 when it is too large
  */
 export function decodeText(
   body: Buffer,
-  encoding: string,
+  coding: Coding | undefined,
   maxBytes: number,
   decoding: Decoding,
 ): string | Promise<string> {
-  if (!encoding.endsWith('gzip')) return utf8(body)
+  if (coding === undefined) return utf8(body)
   if (body.length === 0) throw new HttpError(400, 'the body is empty')
-  const small = smallGzipText([body], maxBytes)
+  const small = smallText([body], coding, maxBytes)
   if (small !== undefined) return small
   // The memory of the body is lent until the turn ends.
   const copy = Buffer.from(body)
-  return decoding(() => gunzipInThread(copy, { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES })).then(
-    utf8,
-    (error) => {
-      throw isZlibError(error) ? gzipError(error, maxBytes) : error
-    },
-  )
+  const options = { maxOutputLength: maxBytes, chunkSize: CHUNK_BYTES }
+  return decoding(() => DECODERS[coding]!.inThread(copy, options)).then(utf8, (error) => {
+    throw isDecoderError(error) ? brokenBody(error, coding, maxBytes) : error
+  })
 }
 
 export function tooLarge(maxBytes: number): HttpError {
   return new HttpError(413, `the body is larger than ${maxBytes} bytes`)
-}
-
-const GZIP_MAGIC = [0x1f, 0x8b]
-
-/** Whether bytes begin as gzip does, and no text. */
-export function isGzip(bytes: Uint8Array): boolean {
-  return bytes.length > 2 && GZIP_MAGIC.every((byte, i) => bytes[i] === byte)
 }
 
 /** Size that is decoded at once: that takes less time than to wait for another thread. */
@@ -59,34 +145,35 @@ const SMALL_BYTES = 65_536
 const CHUNK_BYTES = 262_144
 
 /**
- * The text of small gzip, decoded at once. Undefined: it is not small.
+ * The text of a small compressed body, decoded at once. Undefined: it is not small.
  * @throws HttpError 400 or 413
  */
-export function smallGzipText(pieces: readonly Uint8Array[], maxBytes: number): string | undefined {
-  const plain = isSmallGzip(pieces) ? gunzipSmall(Buffer.concat(pieces), maxBytes) : undefined
-  return plain && utf8(plain)
-}
-
-/** Whether gzip says that it is small, in its last four bytes. It may be wrong. */
-function isSmallGzip(pieces: readonly Uint8Array[]): boolean {
-  let bytes = 0
-  for (const piece of pieces) bytes += piece.length
-  const end = pieces.at(-1)!
-  if (bytes > SMALL_BYTES || end.length < 4) return false
-  return new DataView(end.buffer, end.byteOffset + end.length - 4).getUint32(0, true) <= SMALL_BYTES
-}
-
-/** Undefined: it is not small. The size in gzip is that of the last of several members. */
-function gunzipSmall(body: Buffer, maxBytes: number): Buffer | undefined {
+export function smallText(pieces: readonly Uint8Array[], coding: Coding, maxBytes: number): string | undefined {
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  if (bytes > SMALL_BYTES || (coding === 'gzip' && !saysSmall(pieces.at(-1)!))) return undefined
   try {
-    return gunzipSync(body, { maxOutputLength: Math.min(SMALL_BYTES, maxBytes) })
+    const limit = Math.min(SMALL_BYTES, maxBytes)
+    return utf8(DECODERS[coding]!.sync(Buffer.concat(pieces), { maxOutputLength: limit }))
   } catch (error) {
     if (isTooLong(error) && maxBytes > SMALL_BYTES) return undefined
-    throw gzipError(error, maxBytes)
+    throw isDecoderError(error) ? brokenBody(error, coding, maxBytes) : error
   }
 }
 
-const gunzipInThread = promisify<Buffer, object, Buffer>(gunzip)
+/** Whether gzip says that it is small, in its last four bytes: the size of the last of its members. */
+function saysSmall(end: Uint8Array): boolean {
+  if (end.length < 4) return false
+  return new DataView(end.buffer, end.byteOffset + end.length - 4).getUint32(0, true) <= SMALL_BYTES
+}
+
+/**
+ * Decodes bytes that are written to it. Its errors are those of `isDecoderError`.
+ * @param isPart whether the input may be the beginning of a body
+ */
+export function decoderOf(coding: Coding, chunkSize: number, isPart = false): Transform {
+  const { stream, partFlush } = DECODERS[coding]!
+  return stream({ chunkSize, ...(isPart && { finishFlush: partFlush }) })
+}
 
 function utf8(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new HttpError(400, 'the body is not UTF-8')
@@ -94,15 +181,21 @@ function utf8(bytes: Buffer): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-function gzipError(error: unknown, maxBytes: number): HttpError {
-  return isTooLong(error) ? tooLarge(maxBytes) : new HttpError(400, 'the body is not gzip, or is cut off')
+/** The response to a body that a decoder refused. */
+export function brokenBody(error: unknown, coding: Coding, maxBytes: number): HttpError {
+  if (isTooLong(error)) return tooLarge(maxBytes)
+  return new HttpError(400, `the body is not ${coding === 'raw deflate' ? 'deflate' : coding}, or is cut off`)
 }
 
 function isTooLong(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+  return codeOf(error) === 'ERR_BUFFER_TOO_LARGE'
 }
 
-/** Whether zlib threw an error because of its input. */
-export function isZlibError(error: unknown): boolean {
-  return isTooLong(error) || (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
+/** Whether a decoder threw an error because of its input. */
+export function isDecoderError(error: unknown): boolean {
+  return isTooLong(error) || /^(?:Z_|ERR__ERROR_|ZSTD_)/.test(codeOf(error))
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

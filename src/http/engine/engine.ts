@@ -7,7 +7,12 @@ import type { RequestHead } from './head.ts'
  */
 
 /** Makes an engine, which then listens. */
-export type CreateEngine = (routes: readonly EngineRoute[]) => Engine
+export type CreateEngine = (routes: readonly EngineRoute[], options?: EngineOptions) => Engine
+
+export interface EngineOptions {
+  /** How long a connection waits for its next request. Default: the engine's own. `chooseEngine` chooses one that can do it. */
+  readonly idleMs?: number | undefined
+}
 
 /** An engine listens once. Create a new one to listen again. */
 export interface Engine {

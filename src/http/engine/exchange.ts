@@ -1,7 +1,7 @@
 import type { SlicedWork } from '../../run/slices.ts'
 import { type BodyOwner, UNCOUNTED_BYTES } from './body-budget.ts'
 import { type BodyScan, searchBody } from './body-search.ts'
-import { smallGzipText } from './decode.ts'
+import { type Coding, codingOf, smallText } from './decode.ts'
 import type { ArrivedRequest, RequestReceiver, ResponseWriter } from './engine.ts'
 import { AbortedError, HttpError } from './http-error.ts'
 import {
@@ -36,8 +36,11 @@ export interface Endpoint {
   readonly bodyMaxBytes?: number
   /** Whether the body is read in pieces with `Exchange.stream`, and not as a whole with `Exchange.text`. */
   readonly streamsBody?: boolean
-  /** Whether a body that begins as gzip does is decoded, although no header says that it is. Default: false. */
-  readonly detectsGzip?: boolean
+  /**
+   * Whether a body may be compressed in every way that senders use, and one that begins as gzip or zstd does is decoded, although no header
+   * says that it is. Default: false, it may be gzip.
+   */
+  readonly takesAnyCoding?: boolean
   /**
    * Whether requests with small bodies are handled together at the end of the turn, while the same code is in the
    * processor's caches.
@@ -168,8 +171,8 @@ export class Exchange implements RequestReceiver, InFlight {
 
   /** @throws HttpError 413 when the announced size is over the endpoint's limit, 415 for an unknown content encoding */
   assertBody(): void {
-    const { bodyMaxBytes } = this.endpoint
-    if (bodyMaxBytes !== undefined) assertReadable(this.request.head, bodyMaxBytes)
+    const { bodyMaxBytes, takesAnyCoding = false } = this.endpoint
+    if (bodyMaxBytes !== undefined) assertReadable(this.request.head, bodyMaxBytes, takesAnyCoding)
   }
 
   /**
@@ -177,9 +180,9 @@ export class Exchange implements RequestReceiver, InFlight {
    * @throws HttpError 400, 408 or 413; AbortedError
    */
   text(): string | Promise<string> {
-    const { bodyMaxBytes, detectsGzip = false } = this.endpoint
+    const { bodyMaxBytes, takesAnyCoding = false } = this.endpoint
     if (this.#text === undefined) {
-      const text = readText(this.#body, this.request.head, bodyMaxBytes!, detectsGzip, (work) => this.#decoded(work))
+      const text = readText(this.#body, this.request.head, bodyMaxBytes!, takesAnyCoding, (work) => this.#decoded(work))
       this.#text = text instanceof Promise ? text.then((late) => this.#holdText(late)) : text
     }
     return this.#text
@@ -207,14 +210,14 @@ export class Exchange implements RequestReceiver, InFlight {
   search(begin: () => BodyScan, onlyStart: boolean): string | undefined | Promise<string | undefined> {
     const body = this.#body
     if (!(body instanceof BodyBuffer)) return undefined
-    const { bodyMaxBytes: bytesMax, detectsGzip = false } = this.endpoint
+    const { bodyMaxBytes: bytesMax, takesAnyCoding = false } = this.endpoint
     return searchBody(
       body,
       {
-        detectsGzip,
+        codingOf: (start) => codingOf(this.request.head.contentEncoding, takesAnyCoding, start),
         bytesMax: bytesMax!,
         onlyStart,
-        smallText: (pieces) => this.#smallText(pieces, bytesMax!),
+        smallText: (pieces, coding) => this.#smallText(pieces, coding, bytesMax!),
         inSlices: (work) => this.inSlices(work),
         decoding: (work) => this.#decoded(work),
       },
@@ -223,8 +226,8 @@ export class Exchange implements RequestReceiver, InFlight {
   }
 
   /** Keeps the text, so that it is decoded once. */
-  #smallText(pieces: readonly Uint8Array[], bytesMax: number): string | undefined {
-    const text = smallGzipText(pieces, bytesMax)
+  #smallText(pieces: readonly Uint8Array[], coding: Coding, bytesMax: number): string | undefined {
+    const text = smallText(pieces, coding, bytesMax)
     this.#text ??= text
     return text
   }
@@ -270,8 +273,8 @@ export class Exchange implements RequestReceiver, InFlight {
    * @param onSent called with the pieces as they were sent
    */
   stream(onSent?: (bytes: Buffer) => void): AsyncGenerator<Buffer, void, void> {
-    const { bodyMaxBytes, detectsGzip = false } = this.endpoint
-    return readPieces(this.#body, this.request.head, bodyMaxBytes!, { detectsGzip, onSent })
+    const { bodyMaxBytes, takesAnyCoding: anyCoding = false } = this.endpoint
+    return readPieces(this.#body, this.request.head, bodyMaxBytes!, { anyCoding, onSent })
   }
 
   /**

@@ -1,3 +1,6 @@
+/** A header section larger than this is answered 431. */
+export const HEAD_MAX_BYTES = 16_384
+
 /** Limits of concurrent work and of waiting. */
 export interface HttpLimits {
   /** Requests in progress; more are answered 429. */

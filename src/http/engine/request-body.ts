@@ -1,5 +1,5 @@
 import { andThen } from '../../run/and-then.ts'
-import { assertEncoding, type Decoding, decodeText, isGzip, tooLarge } from './decode.ts'
+import { assertEncoding, CODING_BYTES, codingOf, type Decoding, decodeText, tooLarge } from './decode.ts'
 import { decodeStream, limitBytes } from './decode-stream.ts'
 import type { RequestHead } from './head.ts'
 import { HttpError } from './http-error.ts'
@@ -22,36 +22,42 @@ export function openBody(
   return flow === undefined ? new BodyBuffer(maxBytes) : new BodyStream(flow)
 }
 
-/** @throws HttpError 413 when the announced size is over the limit, 415 for an unknown content encoding */
-export function assertReadable({ contentLength, contentEncoding }: RequestHead, maxBytes: number): void {
+/**
+ * @param anyCoding see `Endpoint.takesAnyCoding`
+ * @throws HttpError 413 when the announced size is over the limit, 415 for an unknown content encoding
+ */
+export function assertReadable(
+  { contentLength, contentEncoding }: RequestHead,
+  maxBytes: number,
+  anyCoding: boolean,
+): void {
   if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes)
-  assertEncoding(contentEncoding)
+  assertEncoding(contentEncoding, anyCoding)
 }
 
 /**
  * The body as text, decoded; without a promise when it has arrived; `''` without a body.
+ * @param anyCoding see `Endpoint.takesAnyCoding`
  * @param decoding see `decodeText`
- * @throws HttpError 400 or 413; the error of the body
+ * @throws HttpError 400, 413 or 415; the error of the body
  */
 export function readText(
   body: RequestBody | undefined,
   { contentEncoding }: RequestHead,
   maxBytes: number,
-  detectsGzip: boolean,
+  anyCoding: boolean,
   decoding: Decoding,
 ): string | Promise<string> {
   if (!(body instanceof BodyBuffer)) return ''
   return andThen(body.complete(), (bytes) => {
     if (bytes === undefined) throw tooLarge(maxBytes)
-    // No text begins as gzip does. Some libraries send gzip without saying so.
-    const encoding = detectsGzip ? (isGzip(bytes) ? 'gzip' : '') : contentEncoding
-    return decodeText(bytes, encoding, maxBytes, decoding)
+    return decodeText(bytes, codingOf(contentEncoding, anyCoding, bytes), maxBytes, decoding)
   })
 }
 
 interface PieceOptions {
-  /** See `Endpoint.detectsGzip`. */
-  readonly detectsGzip: boolean
+  /** See `Endpoint.takesAnyCoding`. */
+  readonly anyCoding: boolean
   readonly onSent: ((bytes: Buffer) => void) | undefined
 }
 
@@ -60,20 +66,14 @@ export async function* readPieces(
   body: RequestBody | undefined,
   { contentEncoding }: RequestHead,
   maxBytes: number,
-  { detectsGzip, onSent }: PieceOptions,
+  { anyCoding, onSent }: PieceOptions,
 ): AsyncGenerator<Buffer, void, void> {
   if (!(body instanceof BodyStream)) return
   const limited = limitBytes(body, maxBytes)
   const sent = onSent === undefined ? limited : tapped(limited, onSent)
-  if (!detectsGzip) {
-    yield* decodeStream(sent, contentEncoding, maxBytes)
-    return
-  }
-  const start = await startOf(sent, GZIP_HEAD_BYTES)
-  yield* decodeStream(startingWith(start, sent), isGzip(start) ? 'gzip' : '', maxBytes)
+  const start = anyCoding ? await startOf(sent, CODING_BYTES) : Buffer.alloc(0)
+  yield* decodeStream(startingWith(start, sent), codingOf(contentEncoding, anyCoding, start), maxBytes)
 }
-
-const GZIP_HEAD_BYTES = 3
 
 async function* tapped(pieces: AsyncIterable<Buffer>, onSent: (bytes: Buffer) => void): AsyncGenerator<Buffer> {
   for await (const bytes of pieces) {

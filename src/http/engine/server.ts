@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly sharePort?: boolean
   /** Default `auto`. */
   readonly engine?: EngineChoice
+  /** How long a connection waits for its next request, seconds. Undefined: as long as the engine's own default. */
+  readonly idleSeconds?: number | undefined
   /** The request handlers; at least one must match every request. */
   readonly targets: readonly Target[]
   readonly explain: ExplainFailure
@@ -65,8 +67,9 @@ export function createServer(options: ServerOptions): HttpServer {
 
   async function open(): Promise<void> {
     await stopping
-    chosen ??= await chooseEngine(options.engine ?? 'auto')
-    const fresh = chosen.create(routes)
+    const { idleSeconds } = options
+    chosen ??= await chooseEngine(options.engine ?? 'auto', idleSeconds !== undefined)
+    const fresh = chosen.create(routes, { idleMs: idleSeconds && idleSeconds * 1_000 })
     const { hostSetting = 'HOST', portSetting = 'PORT', sharePort = true } = options
     port = await fresh.listen({ host, port: options.port, hostSetting, portSetting }, sharePort)
     engine = fresh

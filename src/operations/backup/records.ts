@@ -22,6 +22,7 @@ import { formOf } from '../../pipeline/event/block.ts'
 import { columnOf } from '../../pipeline/event/row.ts'
 import { compileValidator, type Validator } from '../../pipeline/event/validator.ts'
 import { parseMapping } from '../../pipeline/sources/mapping.ts'
+import { cutText } from '../../run/cut-text.ts'
 import { readPortions, readRecords } from './files.ts'
 import { BackupRefusedError } from './ports.ts'
 import { carriesEvents, letterOf } from './redis/letter.ts'
@@ -133,7 +134,7 @@ export async function checkRows(dir: string, { file, columns }: BackupTable): Pr
     const id = row.subarray(start, tab < 0 ? row.length : tab)
     if (id.equals(last)) return
     if (!TENANT_ID.test(id.toString('latin1'))) {
-      const shown = JSON.stringify(id.toString('utf8').slice(0, 100))
+      const shown = JSON.stringify(cutText(id.toString('utf8'), 100))
       throw new BackupRefusedError(`the backup is refused: ${file.name}, line ${line}: it is of the tenant ${shown}`)
     }
     last = Buffer.from(id)

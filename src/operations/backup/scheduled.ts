@@ -7,6 +7,7 @@ import type { BackupManifest } from '../../../schemas/backup.ts'
 import type { ExportPeriod } from '../../../schemas/limits.ts'
 import { lastDue, RETRY_MAX_MS, retryDelayMs } from '../../exports/schedule.ts'
 import type { Clock } from '../../run/clock.ts'
+import { cutText } from '../../run/cut-text.ts'
 import { LeaseLostError, UnavailableError } from '../../run/errors.ts'
 import { LeasedService } from '../../run/leased-service.ts'
 import { type DelayBounds, Loop } from '../../run/loop.ts'
@@ -205,7 +206,7 @@ export class ScheduledBackups extends LeasedService {
     const { lease, clock, log, onAttempt } = this.#options
     const { attempt: _, ...kept } = state
     const failures = state.failures + 1
-    const error = { atMs: clock.now(), message: err.message.slice(0, ERROR_MAX_CHARS) }
+    const error = { atMs: clock.now(), message: cutText(err.message, ERROR_MAX_CHARS) }
     await writeSchedule(lease, { ...kept, failures, retryAtMs: error.atMs + retryDelayMs(failures), error })
     onAttempt?.('failed')
     log.warn({ err, ...PASSING }, 'a backup is tried again later')

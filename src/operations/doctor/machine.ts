@@ -87,7 +87,10 @@ export async function checkEngine({ config, roles }: Subject): Promise<Finding[]
   if (!roles.includes('ingress')) throw new SkippedError('only the ingress uses it')
   const { risk, fine } = findingsOf('http-engine')
   try {
-    const { name, version, note, passedOver } = await chooseEngine(config.httpEngine)
+    const { name, version, note, passedOver } = await chooseEngine(
+      config.httpEngine,
+      config.httpIdleSeconds !== undefined,
+    )
     const seen = [name, version].filter(Boolean).join(' ')
     const slower = note ?? passedOver
     if (slower === undefined) return [fine(seen)]

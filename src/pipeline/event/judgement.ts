@@ -1,4 +1,5 @@
 import type { Judgement } from '../../../schemas/live-event.ts'
+import { cutText } from '../../run/cut-text.ts'
 import type { Enrichment } from './enrichment.ts'
 import { statusOf } from './envelope.ts'
 
@@ -23,5 +24,5 @@ export function judgementOf(enrichment: Enrichment | undefined): Judgement {
 export function shortText(value: string | number | undefined): string | null {
   if (value === undefined || value === '') return null
   const text = String(value)
-  return text.length > TEXT_CHARS ? `${text.slice(0, TEXT_CHARS - 1)}…` : text
+  return text.length > TEXT_CHARS ? `${cutText(text, TEXT_CHARS - 1)}…` : text
 }

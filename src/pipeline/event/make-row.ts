@@ -1,4 +1,5 @@
 import { BROWSER_KEY, ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
+import { wellFormedJson } from '../../run/well-formed.ts'
 import { type Address, parseAddress } from './address.ts'
 import type { Block } from './block.ts'
 import type { Enrichment } from './enrichment.ts'
@@ -52,7 +53,7 @@ function sharedBy(context: EventContext): SharedText {
 /** The columns between timestamp and account. */
 function columnsOf(event: ReadEvent, plain: (text: string) => string): string {
   const { eventType, sessionId, platform, properties, userProperties, extra, isPlainJson } = event
-  const json = isPlainJson ? same : tsv
+  const json = isPlainJson ? same : tsvJson
   const head = `\t${plain(eventType)}`
   const middle = `\t${sessionId === '' ? '\\N' : sessionId}\t${plain(platform)}\t`
   if (userProperties === '' && extra === '') return `${head}${middle}${json(properties)}\t\t\t`
@@ -61,6 +62,10 @@ function columnsOf(event: ReadEvent, plain: (text: string) => string): string {
 
 function same(text: string): string {
   return text
+}
+
+function tsvJson(json: string): string {
+  return tsv(wellFormedJson(json))
 }
 
 /** The whole row of an event that is judged. */

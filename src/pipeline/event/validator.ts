@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import type { ErrorBody } from '../../../schemas/api/error.ts'
+import { cutText } from '../../run/cut-text.ts'
 import { parseTimestamp } from './timestamp.ts'
 
 /** Most errors to list for one value. */
@@ -42,12 +43,7 @@ function newAjv(allErrors: boolean): Ajv {
   // Verbose errors have the schema, which knows the allowed fields.
   const ajv = new Ajv({ strict: true, allErrors, verbose: allErrors })
   ajv.addFormat('rfc3339', { type: 'string', validate: (text: string) => !Number.isNaN(parseTimestamp(text)) })
-  ajv.addFormat('well-formed', { type: 'string', validate: isWellFormed })
   return ajv
-}
-
-function isWellFormed(text: string): boolean {
-  return (text as string & { isWellFormed(): boolean }).isWellFormed()
 }
 
 function fieldError(error: ErrorObject): FieldError {
@@ -65,7 +61,7 @@ function fieldError(error: ErrorObject): FieldError {
 
 function shortened(name: string): string {
   if (name.length <= UNKNOWN_NAME_MAX_CHARS) return name
-  return `${name.slice(0, UNKNOWN_NAME_MAX_CHARS).replace(/[\ud800-\udbff]$/, '')}…`
+  return `${cutText(name, UNKNOWN_NAME_MAX_CHARS)}…`
 }
 
 function unknownFieldMessage({ parentSchema }: ErrorObject): string {
@@ -98,8 +94,7 @@ function messageOf({ keyword, params, message }: ErrorObject): string {
     case 'enum':
       return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
     case 'format':
-      if (params.format === 'rfc3339') return 'must be an RFC 3339 date-time between 1900 and 2299'
-      return 'must not have lone surrogates'
+      return 'must be an RFC 3339 date-time between 1900 and 2299'
     default:
       return message ?? 'is not valid'
   }

@@ -60,7 +60,7 @@ type Tools = SourceTools<typeof settings>
 const check = compileValidator(EventEnvelope)
 
 /**
- * Any JSON: NDJSON, an array, or one object, from log shippers, edge logs and programs. The source's mapping, and its preset, say where
+ * Any JSON: NDJSON, an array, or objects, and lines of known logs, from log shippers, edge logs and programs. The source's mapping, and its preset, say where
  * the fields are. A body is read as it arrives, so its size costs no memory. A small one takes the live lane; a large one is spooled
  * and becomes a batch job, whole or not at all. Either way the answer comes when everything is on disk.
  */
@@ -85,13 +85,13 @@ export const http: Source<typeof settings> = {
         operation: sourceOperation({
           ...{ method: 'POST', path, title: TITLE },
           request:
-            'NDJSON, a JSON array or one object, plain or gzip, up to 100 MB; the source says where the fields are',
+            'NDJSON, a JSON array, objects or lines of an access log, plain or compressed (gzip, deflate, br, zstd), up to 100 MB; the source says where the fields are',
           answer:
             'The events are on disk: {"received","accepted","filtered","invalid_ip","no_ip","rejected"}, and "filtered_reasons" if any were filtered; or {"received","job_id"} for a large body',
         }),
         bodyMaxBytes: BATCH_LIMITS.bodyMaxBytes,
         streamsBody: true,
-        detectsGzip: true,
+        takesAnyCoding: true,
         open: openPost,
       },
       {
@@ -138,7 +138,7 @@ function setupOf(url: string, id: string, facts: SourceFacts | undefined): reado
   return [
     {
       ...secretBlock('Send events', `curl --data-binary @events.ndjson ${url}`),
-      about: `NDJSON, a JSON array or one object, plain or gzip, up to 100 MB. ${ABOUT_SECRET}`,
+      about: `NDJSON, a JSON array, objects or lines of an access log, plain or gzip, up to 100 MB. ${ABOUT_SECRET}`,
     },
     {
       title: 'Say where the fields are, when they have other names than ip, event_id and timestamp',

@@ -1,6 +1,7 @@
+import { atOnce } from '../../run/slices.ts'
 import { RefusedEvent, type Tally } from './live/translated.ts'
 import { matomoTime } from './tools/clock.ts'
-import { hasTooManyParameters, TOO_MANY_PARAMETERS } from './tools/payload.ts'
+import { hasTooManyParameters, readParameters, TOO_MANY_PARAMETERS } from './tools/payload.ts'
 import {
   idOf,
   type JsonObject,
@@ -24,6 +25,8 @@ import {
   toolSource,
 } from './tools/tool-source.ts'
 
+const CHARSET_FIELD = 'cs'
+
 const PLACED = [
   'idsite',
   'rec',
@@ -32,7 +35,7 @@ const PLACED = [
   'cip',
   'cdt',
   'cdo',
-  'cs',
+  CHARSET_FIELD,
   'queuedtracking',
   'uid',
   '_id',
@@ -57,7 +60,7 @@ export function readMatomoRequests(payload: unknown, receivedAtMs: number): read
     if (typeof request !== 'string') return readRequest(objectOf(request), receivedAtMs)
     const query = request.slice(request.indexOf('?') + 1)
     if (hasTooManyParameters(query)) return new RefusedEvent([{ path: '', message: TOO_MANY_PARAMETERS }])
-    return readRequest(Object.fromEntries(new URLSearchParams(query)), receivedAtMs)
+    return readRequest(atOnce(readParameters(query, CHARSET_FIELD)), receivedAtMs)
   })
 }
 
@@ -93,7 +96,7 @@ function typeOf(request: JsonObject): unknown {
   return request.ping === '1' ? 'ping' : 'page'
 }
 
-const FIELDS = { keyFields: ['token_auth'], lists: ['requests'] }
+const FIELDS = { keyFields: ['token_auth'], lists: ['requests'], charsetField: CHARSET_FIELD }
 
 /** Matomo's libraries take 200 and 204 for success, and do not repeat. */
 const tool: Tool = {

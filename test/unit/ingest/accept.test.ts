@@ -57,7 +57,7 @@ test('a slice of many events is bounded in events and in characters', () => {
 test('properties and unknown keys are kept unchanged', () => {
   const properties =
     '{ "n": 1.0, "big": 12345678901234567890, "b":1,"10":2,"a":1,"a":2, "s":"tab\\t\\u00e9 \\\\ \\" }{"}'
-  const user = '[1e400, -0, null, "\\ud800"]'
+  const user = '[1e400, -0, null, "\\ud83d\\ude00"]'
   const text = `{"x":{"events":[1]},"events":[{"\\u0069p":"8.8.8.8","properties":${properties},"user_properties" : ${user} ,"odd\\nkey":{"deep":[{}]},"z": 1.50}]}`
   const { envelopes } = accept(text)
   const row = columns(envelopes[0]!.row)

@@ -40,6 +40,7 @@ const EVENTS = [
   '{"ip":"203.0.113.7","event_id":"time","timestamp":"2026-11-20T23:30:00-01:00","session_id":-7,"x":[1.0, 1e400]}',
   '{"ip":"::ffff:203.0.113.7","event_id":"account","account_id":"конто\\\\"}',
   '{"ip":"2001:db8::7","event_id":"\\u00e9\\t\\n","event_type":"a\\"b","properties":{"t":"tab\\t"}}',
+  '{"ip":"203.0.113.7","event_id":"cut \\ud83d","event_type":"\\ude00","properties":{"t":"x \\ud83d","\\ud83d\\ude00":1},"x":"\\ud83d"}',
   '{"ip":"9.9.9.9","event_id":"unknown"}',
   '{"ip":"10.0.0.1","event_id":"noise"}',
   '{"ip":"192.0.2.50","event_id":"rule"}',

@@ -183,6 +183,115 @@ test('entries that are no events stay lines that are rejected, on one line each'
   assert.deepEqual(linesOf('oops\n{"ip":"::1"}'), ['oops', '{"ip":"::1"}'])
 })
 
+const AGENT = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
+const logLine = (ip: string, request = 'GET /p?q=1 HTTP/1.1', status = 200) =>
+  `${ip} - - [28/Nov/2026:10:01:02 +0000] "${request}" ${status} 20 "-" "${AGENT}"`
+const seen = (lines: readonly string[]) =>
+  lines.map((line) => JSON.parse(line)).map(({ ip, url, timestamp }) => [ip, url, timestamp])
+
+test('lines of a known log are read as the log is: page views only, others with their reason', () => {
+  const lines = linesOf(
+    [
+      logLine('17.0.0.1'),
+      logLine('17.0.0.2', 'GET /s.css HTTP/1.1'),
+      logLine('17.0.0.3', 'GET /gone HTTP/1.1', 404),
+      'nope',
+      '{"ip":"17.0.0.4"}',
+      logLine('17.0.0.5').replace('28/Nov', '28/Nop'),
+    ].join('\n'),
+  )
+  assert.deepEqual(seen([lines[0]!, lines[2]!]), [
+    ['17.0.0.1', '/p?q=1', '2026-11-28T10:01:02+00:00'],
+    ['17.0.0.4', undefined, undefined],
+  ])
+  assert.equal(JSON.parse(lines[0]!).properties.user_agent, AGENT)
+  assert.deepEqual([lines[1], lines[3], lines.length], ['nope', '\0row has an unreadable time', 4])
+  const common = '17.0.0.1 - - [28/Nov/2026:10:01:02 +0000] "GET /a HTTP/1.0" 200 5'
+  assert.deepEqual(seen(linesOf(`${common}\r\n`)), [['17.0.0.1', '/a', '2026-11-28T10:01:02+00:00']])
+  const iis = '#Software: IIS\n#Version: 1.0\n#Fields: date time c-ip cs-method cs-uri-stem sc-status\n'
+  const hits = '2026-11-28 10:01:02 17.0.0.1 GET /a 200\n2026-11-28 10:01:03 17.0.0.2 GET /b 200'
+  assert.deepEqual(seen(linesOf(iis + hits)), [
+    ['17.0.0.1', '/a', '2026-11-28T10:01:02Z'],
+    ['17.0.0.2', '/b', '2026-11-28T10:01:03Z'],
+  ])
+  assert.deepEqual(linesOf('#Version: 1.0\n'), [])
+  assert.throws(() => linesOf(`nope\n17.0.0.1 ${'x'.repeat(70_000)}`), /lines of an access log/)
+})
+
+test('a record of Firehose may hold lines of a log, and objects with nothing between them', () => {
+  const record = (text: string) => ({ data: Buffer.from(text).toString('base64') })
+  const records = [
+    record(`${logLine('17.0.0.1')}\n${logLine('17.0.0.2')}\n`),
+    record('{"ip":"17.0.0.3"}{"ip":"17.0.0.4"}'),
+  ]
+  const events = eventsOf(JSON.stringify({ records }), {}, 'r')
+  assert.deepEqual(
+    events.map(({ ip, event_id }) => `${ip} ${event_id}`),
+    ['17.0.0.1 r:1', '17.0.0.2 r:2', '17.0.0.3 r:3', '17.0.0.4 r:4'],
+  )
+})
+
+/** As CloudWatch's subscription filters send them. */
+const messages = (type: string, ...texts: readonly string[]) =>
+  JSON.stringify({
+    ...{ owner: '123456789012', logGroup: '/aws/apigateway/shop', logStream: 'a', subscriptionFilters: ['ipid'] },
+    messageType: `${type}_MESSAGE`,
+    logEvents: texts.map((message, i) => ({
+      id: `3195310660696698337880902507980421114328961542429EXAMPLE${i}`,
+      timestamp: Date.UTC(2026, 10, 28, 10),
+      message,
+    })),
+  })
+
+test('the messages of CloudWatch are entries, with their id and time; its control messages are none', () => {
+  const data = messages(
+    'DATA',
+    logLine('17.0.0.1'),
+    '{"ip":"17.0.0.2"}',
+    '{"ip":"17.0.0.3","event_id":"own"}',
+    'START RequestId: 1',
+  )
+  const control = messages('CONTROL', 'CWL CONTROL MESSAGE: Checking health of destination Firehose.')
+  const facts = (lines: readonly string[]) =>
+    lines.map((line) => {
+      if (!line.startsWith('{')) return line
+      const { ip, event_id, timestamp } = JSON.parse(line)
+      return `${ip} ${event_id.slice(-8)} ${timestamp}`
+    })
+  const expected = [
+    '17.0.0.1 EXAMPLE0 2026-11-28T10:01:02+00:00',
+    '17.0.0.2 EXAMPLE1 2026-11-28T10:00:00.000Z',
+    '17.0.0.3 own 2026-11-28T10:00:00.000Z',
+    '\0row is neither JSON nor a line of a known access log',
+  ]
+  assert.deepEqual(facts(linesOf(data)), expected)
+  assert.deepEqual(facts(linesOf(`${data}${control}\n${data}`)), [...expected, ...expected])
+  const records = [control, data].map((text) => ({ data: gzipSync(text).toString('base64') }))
+  assert.deepEqual(facts(linesOf(JSON.stringify({ records }), {}, 'r')), expected)
+  assert.deepEqual(linesOf(control), [])
+  assert.equal(linesOf(messages('DATA', 'START', 'END')).length, 2, 'it is not refused, so that it is not repeated')
+  const many = messages(
+    'DATA',
+    ...Array.from({ length: 9_000 }, (_, i) => `{"ip":"17.0.0.1","n":${i},"text":"${'x'.repeat(80)}"}`),
+  )
+  assert.equal(
+    linesOf(JSON.stringify({ records: [{ data: gzipSync(many).toString('base64') }] }), {}, 'r').length,
+    9_000,
+  )
+})
+
+test('one entry that is no JSON is rejected by itself', () => {
+  for (const body of [
+    '[{"ip":"17.0.0.1"},{"ip":"17.0.0.2","price":NaN},{"ip":"17.0.0.3"}]',
+    '{"ip":"17.0.0.1"}\n{"ip":"17.0.0.2","price":-Infinity}\n{"ip":"17.0.0.3"}',
+    '{"ip":"17.0.0.1"}{"ip":"17.0.0.2","price":nan}{"ip":"17.0.0.3"}',
+  ]) {
+    const lines = linesOf(body)
+    assert.deepEqual([lines.length, lines[0], lines[2]], [3, '{"ip":"17.0.0.1"}', '{"ip":"17.0.0.3"}'])
+    assert.throws(() => JSON.parse(lines[1]!))
+  }
+})
+
 test('options that do not fit the kind are refused, and none removes them', () => {
   const tool = http.tool!
   assert.deepEqual(jsonFacts(tool, { map: ['ip=a.b'], preset: 'vercel', verify: 'abc' }), {

@@ -21,13 +21,27 @@ function assertValues(body: string, expected: readonly string[], wrappedIn?: str
 }
 
 test('a body is lines, an array, or one object, however it is cut into pieces', () => {
-  assertValues('{"a":1}\n{"b":"x\\"]}"}\r\n\n \n{"c":3}', ['{"a":1}', '{"b":"x\\"]}"}\r', '{"c":3}'])
+  assertValues('{"a":1}\n{"b":"x\\"]}"}\r\n\n \n{"c":3}', ['{"a":1}', '{"b":"x\\"]}"}', '{"c":3}'])
   assertValues('[{"a":[1,"]"]} , {"b":{"c":"\\\\"}},5,"x,y"]', ['{"a":[1,"]"]} ', '{"b":{"c":"\\\\"}}', '5', '"x,y"'])
   assertValues('\ufeff {\n  "a": {\n    "b": 1\n  }\n}\n', ['{\n  "a": {\n    "b": 1\n  }\n}'])
   assertValues('[]', [])
   assertValues(' \n[ ] \n', [])
   assertValues('', [])
   assertValues('[{"a":1}]\n[{"b":2}]', ['{"a":1}', '{"b":2}'])
+})
+
+test('objects may follow each other with nothing, blanks or line breaks between and in them', () => {
+  assertValues('{"a":1}{"b":"}{"}{"c":[{}]}', ['{"a":1}', '{"b":"}{"}', '{"c":[{}]}'])
+  assertValues('{"a":1} \t{"b":2}\r\n{"c":3}{"d":4}\n', ['{"a":1}', '{"b":2}', '{"c":3}', '{"d":4}'])
+  assertValues('{\n  "a": 1\n}\n{\n  "b": {}\n}{\n}\n', ['{\n  "a": 1\n}', '{\n  "b": {}\n}', '{\n}'])
+  assertValues('{"a":1} nope {"b":2}\n{"c":3}', ['{"a":1}nope {"b":2}', '{"c":3}'])
+  assertValues('{"a":1},{"b":2}\n{"c":3}\n', ['{"a":1},{"b":2}', '{"c":3}'])
+  assertValues('{"records":[1]}{"records":[2]}', ['1', '2'], 'records')
+})
+
+test('a line that is cut off takes no other line with it, wherever it is', () => {
+  assertValues('{"a":1}\n{"b":"cu\n{"c":3}\n', ['{"a":1}', '{"b":"cu', '{"c":3}'])
+  assertValues('{"a":1}\n{"b":{"x":1\n{"c":3}\n{"d":4}', ['{"a":1}', '{"b":{"x":1', '{"c":3}', '{"d":4}'])
 })
 
 test('broken lines and elements are passed on, and take nothing else with them', () => {

@@ -1,4 +1,5 @@
 import type { CompanySort, CompanyView } from '../../../../schemas/companies.ts'
+import { cutText } from '../../../run/cut-text.ts'
 import { type DayRange, daysOfRange, isRangeName, type RangeName } from '../design/ranges.ts'
 import { daysAgo } from './days.ts'
 
@@ -68,8 +69,9 @@ export function viewOf(state: URLSearchParams): CompanyView {
   const values = (name: string) => (anyOf(name).length > 0 ? anyOf(name) : undefined)
   const sort = COLUMNS.find(({ sort }) => sort !== undefined && sort === of('sort'))?.sort
   const direction = of('dir')
+  const search = of('q')
   return {
-    search: of('q')?.slice(0, SEARCH_CHARS_MAX),
+    search: search && cutText(search, SEARCH_CHARS_MAX),
     industry: values('industry'),
     category: values('category'),
     country: values('country'),

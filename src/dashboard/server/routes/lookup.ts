@@ -5,6 +5,7 @@ import { quotaObject, takeQuota } from '../../../http/api/quota.ts'
 import type { Lookup, LookupService } from '../../../lookup/lookup.ts'
 import type { Address } from '../../../pipeline/event/address.ts'
 import { readAddress } from '../../../pipeline/event/client-address.ts'
+import { cutText } from '../../../run/cut-text.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { Limiter } from '../../../tenants/limits/limits.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
@@ -83,7 +84,7 @@ export function addressesIn(text: string): { readonly addresses: Address[]; read
     const bare = word.length > SHOWN_CHARS ? word : word.replace(/(?<!\.)\.+$|(?<!:):$/, '')
     if (bare === '') continue
     const address = bare.length > SHOWN_CHARS ? undefined : readAddress(bare)
-    if (address === undefined) skipped.push(bare.slice(0, SHOWN_CHARS))
+    if (address === undefined) skipped.push(cutText(bare, SHOWN_CHARS))
     else addresses.set(address.text, address)
   }
   return { addresses: [...addresses.values()], skipped }

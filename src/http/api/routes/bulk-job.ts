@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { BulkJob } from '../../../../schemas/api/bulk.ts'
 import type { BulkJobState, BulkJobs } from '../../../lookup/bulk.ts'
+import { wholeUntil } from '../../../run/cut-text.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
@@ -41,15 +42,10 @@ function jobJson(jobId: string, { status, current, total, lines }: BulkJobState)
 
 async function* inPieces(text: string): AsyncGenerator<string, void, void> {
   for (let at = 0; at < text.length; ) {
-    let end = Math.min(text.length, at + PIECE_CHARS)
-    if (isHighSurrogate(text.charCodeAt(end - 1))) end = Math.min(text.length, end + 1)
+    const end = wholeUntil(text, Math.min(text.length, at + PIECE_CHARS))
     yield text.slice(at, end)
     at = end
   }
-}
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code < 0xdc00
 }
 
 /** Whether `accept` names NDJSON, and does not exclude it with `q=0`. */

@@ -43,6 +43,10 @@ export class Connection {
   constructor(socket: Socket) {
     this.#socket = socket
     socket.once('close', () => this.#closed())
+    // A client that ends its side before the answer may be waiting for it. One that does so while it is streamed has left.
+    socket.once('end', () => {
+      if (this.#current?.response.headersSent && !this.#current.response.writableEnded) socket.destroy()
+    })
   }
 
   /** Begins a request when those before it are answered. A request without a route ends the connection. */

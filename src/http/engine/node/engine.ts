@@ -1,32 +1,34 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, type ListenOptions, Server as NetServer, type Socket } from 'node:net'
 import type { CreateEngine, ListenAddress } from '../engine.ts'
+import { HEAD_MAX_BYTES } from '../limits.ts'
 import { listenError } from '../listen-error.ts'
 import { Connection } from './connection.ts'
 import { refusalOfError, refusalOfRequest } from './refusal.ts'
 import { createRouter } from './router.ts'
 
-/** A header section larger than this is answered 431. */
-const HEAD_MAX_BYTES = 16_384
-/** The same time limits as uWebSockets.js has: for a complete header section, and for the next request of a connection. */
+/** The same time limit as uWebSockets.js has for a complete header section. */
 const HEAD_MS = 10_000
-const IDLE_MS = 10_000
+/** Longer than load balancers keep connections by default, 60 s: one that we end meanwhile costs a request. */
+const IDLE_MS = 75_000
 /** How often slow header sections are checked for. */
 const CHECK_EVERY_MS = 1_000
 
 /** Node.js' own HTTP server: slower than uWebSockets.js, but available wherever Node.js is. */
-export const createNodeEngine: CreateEngine = (routes) => {
+export const createNodeEngine: CreateEngine = (routes, { idleMs = IDLE_MS } = {}) => {
   const find = createRouter(routes)
   const connections = new WeakMap<Socket, Connection>()
   const server = createServer({
     maxHeaderSize: HEAD_MAX_BYTES,
     headersTimeout: HEAD_MS,
-    keepAliveTimeout: IDLE_MS,
+    keepAliveTimeout: idleMs,
     connectionsCheckingInterval: CHECK_EVERY_MS,
     // We handle deadlines of bodies and requests without a host ourselves.
     requestTimeout: 0,
     requireHostHeader: false,
   })
+  // A client that ends its side after a request gets the answer. The type declarations lack this old property.
+  Object.assign(server, { httpAllowHalfOpen: true })
   // Node.js would ignore or refuse headers beyond the first 1,000. The size of a head is limited anyway.
   server.maxHeadersCount = 0
   const connectionOf = (socket: Socket) => {

@@ -8,9 +8,9 @@ export interface Refusal {
   readonly detail: string
 }
 
-const OLD_VERSION: Refusal = {
+const OTHER_VERSION: Refusal = {
   status: 505,
-  detail: 'this API speaks HTTP/1.1; configure a proxy in front of it (nginx: proxy_http_version 1.1)',
+  detail: 'this API speaks HTTP/1.1 and HTTP/1.0; configure a proxy in front of it (nginx: proxy_http_version 1.1)',
 }
 const NO_HOST: Refusal = { status: 400, detail: 'exactly one host header is required' }
 const BAD_LENGTH: Refusal = { status: 400, detail: 'content-length must be one number of at most 9 digits' }
@@ -29,9 +29,9 @@ const REFUSALS: Readonly<Record<string, Refusal>> = {
   HPE_INVALID_CONTENT_LENGTH: BAD_LENGTH,
   HPE_UNEXPECTED_CONTENT_LENGTH: BAD_LENGTH,
   HPE_INVALID_TRANSFER_ENCODING: BAD_CODING,
-  HPE_INVALID_VERSION: OLD_VERSION,
+  HPE_INVALID_VERSION: OTHER_VERSION,
   HPE_INVALID_EOF_STATE: CUT_SHORT,
-  HPE_PAUSED_H2_UPGRADE: OLD_VERSION,
+  HPE_PAUSED_H2_UPGRADE: OTHER_VERSION,
   ERR_HTTP_REQUEST_TIMEOUT: SLOW_HEAD,
 }
 
@@ -40,15 +40,17 @@ export function refusalOfError({ code = '' }: NodeJS.ErrnoException): Refusal | 
   return REFUSALS[code] ?? (code.startsWith('HPE_') ? NOT_HTTP : undefined)
 }
 
-/** Refuses requests that the parser accepts and a route must not get (RFC 9112 section 3.2). */
-export function refusalOfRequest({ httpVersion, rawHeaders }: IncomingMessage): Refusal | undefined {
-  if (httpVersion !== '1.1') return OLD_VERSION
+/** Refuses requests that the parser accepts and a route must not get (RFC 9112 sections 3.2 and 6.1). */
+export function refusalOfRequest({ httpVersion, rawHeaders, headers }: IncomingMessage): Refusal | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return OTHER_VERSION
+  const isOld = httpVersion === '1.0'
+  if (isOld && headers['transfer-encoding'] !== undefined) return BAD_CODING
   let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++
   }
-  return hosts === 1 ? undefined : NO_HOST
+  return hosts === 1 || (isOld && hosts === 0) ? undefined : NO_HOST
 }
 
 /** The response as text, for a connection that ends with it. */

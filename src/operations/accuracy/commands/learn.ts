@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { cutText } from '../../../run/cut-text.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printLines, printTable } from '../../../terminal/print.ts'
@@ -32,7 +33,7 @@ export function learnCommand(context: CliContext): Command {
     if (flags.apply !== undefined) {
       const chosen = found.find(({ id }) => id === flags.apply)
       if (chosen === undefined) {
-        const shown = JSON.stringify(flags.apply.slice(0, ID_CHARS_MAX))
+        const shown = JSON.stringify(cutText(flags.apply, ID_CHARS_MAX))
         throw new InputError(`there is no proposal ${shown}: "ipid learn ${name}" lists them`)
       }
       const { withTenants } = await import('../../../terminal/stores.ts')

@@ -1,3 +1,4 @@
+import { cutText } from '../../../run/cut-text.ts'
 import { InputError } from '../../../run/errors.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { CliContext } from '../../../terminal/context.ts'
@@ -165,5 +166,5 @@ async function existingLetter(letters: DeadLetters, id: string): Promise<StoredL
 
 function cut(reason: string): string {
   const text = reason.replace(/\s+/g, ' ')
-  return text.length > REASON_CHARS ? `${text.slice(0, REASON_CHARS - 1)}…` : text
+  return text.length > REASON_CHARS ? `${cutText(text, REASON_CHARS - 1)}…` : text
 }

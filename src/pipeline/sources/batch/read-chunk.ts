@@ -3,6 +3,7 @@ import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
 import { claimOf, judge } from '../../../enrichment/judge.ts'
+import { cutText } from '../../../run/cut-text.ts'
 import { derivedUuid } from '../../../run/derived-uuid.ts'
 import { describeJsonError } from '../../../run/json-error.ts'
 import { type CodeUnits, codesOf } from '../../../run/json-scan.ts'
@@ -296,5 +297,5 @@ export function rejectedLine(reason: string): string {
 /** The reason of a line from `rejectedLine`; undefined for any other line. */
 function reasonOfRejected(line: string): string | undefined {
   if (!line.startsWith(ROW_MARK)) return undefined
-  return line.slice(ROW_MARK.length, ROW_MARK.length + ROW_REASON_MAX_CHARS)
+  return cutText(line.slice(ROW_MARK.length), ROW_REASON_MAX_CHARS)
 }

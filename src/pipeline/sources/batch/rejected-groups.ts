@@ -1,4 +1,5 @@
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import { cutText } from '../../../run/cut-text.ts'
 import type { RejectedGroup } from '../../declaration/source.ts'
 
 /** More than a job lists, so that only a hostile chunk reaches the limit. */
@@ -13,7 +14,7 @@ export class RejectedGroups {
   }
 
   add(reason: string, line: number): void {
-    let key = reason.slice(0, BATCH_LIMITS.reasonMaxChars)
+    let key = cutText(reason, BATCH_LIMITS.reasonMaxChars)
     if (!this.#groups.has(key) && this.#groups.size >= REASONS_MAX) key = ''
     const group = this.#groups.get(key)
     if (group === undefined) {

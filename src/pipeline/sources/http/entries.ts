@@ -7,7 +7,10 @@ import { HttpError } from '../../../http/engine/http-error.ts'
 import type { Proxies } from '../../event/client-address.ts'
 import { hasTooManyValues, isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import { rejectedLine } from '../batch/read-chunk.ts'
+import { formatOfLines } from '../formats/formats.ts'
+import { type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
 import { MAPPED_FIELDS, mappedReader, type Paths, type ReadMapped } from '../mapping.ts'
+import { instantOf } from '../tools/clock.ts'
 import { parseExactly, stringifyExactly } from '../tools/exact-json.ts'
 import { eventOf, type JsonObject, type ToolEvent, textOf, without } from '../tools/tool-event.ts'
 import { type BodyValue, JsonValues, TOO_LONG_VALUE } from './json-values.ts'
@@ -24,12 +27,23 @@ const ENTRY_BYTES = 128
 /** Small records are passed on together until they have this many bytes, decoded. */
 const HELD_BYTES = 65_536
 const GZIP_MAGIC = 0x1f8b
+/** Longer lines are no lines of a log. */
+const LOG_LINE_MAX_CHARS = 65_536
+/** Bytes at the start of a document that say whether CloudWatch made it. */
+const ENVELOPE_BYTES = 4_096
+/** Visitors cannot write it: in a text its quotes are escaped. */
+const CLOUDWATCH = /"messageType"\s*:\s*"(?:DATA|CONTROL)_MESSAGE"/
+/** CloudWatch sends this to see whether the destination takes messages. */
+const CONTROL_MESSAGE = 'CWL CONTROL MESSAGE'
+const NO_LOG_LINE = 'is neither JSON nor a line of a known access log'
 const TEST_UPLOAD = '{"content":"tests"}'
 
 /** How the entries of a source become events. Shared by its requests. */
 export interface EntryFormat {
   readonly preset: Preset | undefined
   readonly read: ReadMapped
+  /** See `ReadLineOptions`. */
+  readonly trusted: Proxies | undefined
 }
 
 /** @param facts of the source @param trusted see `ReadLineOptions` */
@@ -43,7 +57,7 @@ export function entryFormat(
     return [field, [...own, ...[preset?.paths[field] ?? []].flat()]]
   })
   const { perhapsIp } = preset ?? {}
-  return { preset, read: mappedReader(Object.fromEntries(paths) as Paths, { trusted, perhapsIp }) }
+  return { preset, read: mappedReader(Object.fromEntries(paths) as Paths, { trusted, perhapsIp }), trusted }
 }
 
 interface RequestFacts {
@@ -55,25 +69,37 @@ interface RequestFacts {
   hold(bytes: number): void
 }
 
+/** What the sender says of an entry beside it, for entries that do not say it themselves. */
+interface EntryFacts {
+  readonly event_id?: string | undefined
+  /** RFC 3339 */
+  readonly timestamp?: string | undefined
+}
+
 /**
- * Reads the body of one request into lines, each of them an event in the form of the API. Broken entries become lines that are
- * rejected with their reason.
+ * Reads the body of one request into lines, each of them an event in the form of the API. An entry is JSON, or a line of a log in a format
+ * that is known (`formats/`), or a message of CloudWatch that has one of them. Broken entries become lines that are rejected with their
+ * reason; requests that are no page views are left out, as when log files are read.
  */
 export class EntryReader {
   readonly #format: EntryFormat
   readonly #facts: RequestFacts
   readonly #isFirehose: boolean
-  readonly #values: JsonValues
+  /** Undefined until the body has `ENVELOPE_BYTES`. */
+  #values: Values | undefined
+  #start: Buffer = Buffer.alloc(0)
+  /** Reads lines that are not JSON. */
+  #logReader: LineReader | undefined
   /** Entries so far. */
   #entries = 0
-  #notJson = 0
+  #unknown = 0
   #decodedBytes = 0
 
   constructor(format: EntryFormat, facts: RequestFacts) {
     this.#format = format
     this.#facts = facts
     this.#isFirehose = facts.firehoseRequestId !== ''
-    this.#values = this.#isFirehose ? new JsonValues('records', RECORD_MAX_BYTES) : new JsonValues()
+    if (this.#isFirehose) this.#values = { values: new JsonValues('records', RECORD_MAX_BYTES), areMessages: false }
   }
 
   /**
@@ -82,16 +108,27 @@ export class EntryReader {
    * @throws HttpError 400, 413 or 429
    */
   *push(bytes: Buffer): Generator<string[]> {
-    yield* this.#partsOf(this.#values.push(bytes))
+    if (this.#values !== undefined) {
+      yield* this.#partsOf(this.#values.values.push(bytes))
+      return
+    }
+    this.#start = Buffer.concat([this.#start, bytes])
+    if (this.#start.length >= ENVELOPE_BYTES) yield* this.#begin()
   }
 
-  /** The last lines. @throws HttpError 400 when the body is cut off, or nothing of it is JSON */
+  *#begin(): Generator<string[]> {
+    this.#values = valuesFor(this.#start)
+    yield* this.#partsOf(this.#values.values.push(this.#start))
+  }
+
+  /** The last lines. @throws HttpError 400 when the body is cut off, or nothing of it is known */
   *end(): Generator<string[]> {
-    yield* this.#partsOf(this.#values.end())
-    if (this.#entries > 0 && this.#notJson === this.#entries) {
+    if (this.#values === undefined) yield* this.#begin()
+    yield* this.#partsOf(this.#values!.values.end())
+    if (this.#entries > 0 && this.#unknown === this.#entries) {
       throw new HttpError(
         400,
-        'nothing in the body is JSON: it must be one event per line, a JSON array, or one object',
+        'nothing in the body is JSON: it must be one event per line, a JSON array, one object, or lines of an access log',
       )
     }
   }
@@ -105,9 +142,9 @@ export class EntryReader {
       const bytes = decoded?.length ?? 0
       this.#facts.hold(bytes)
       heldBytes += bytes
-      const entries: Iterable<BodyValue> = decoded === undefined ? [value] : valuesOf(decoded)
+      const { entries, areMessages } = decoded === undefined ? this.#entryOf(value) : entriesOf(decoded)
       for (const entry of entries) {
-        const line = this.#lineOf(entry)
+        const line = areMessages ? this.#messageLine(entry) : this.#lineOf(entry)
         if (line !== undefined) lines.push(line)
         work += ENTRY_BYTES + (entry === TOO_LONG_VALUE ? 0 : entry.length)
         if (work < PART_BYTES) continue
@@ -126,6 +163,10 @@ export class EntryReader {
     this.#facts.hold(-heldBytes)
   }
 
+  #entryOf(value: BodyValue): Entries {
+    return { entries: [value], areMessages: this.#values!.areMessages }
+  }
+
   /** A record of Amazon Data Firehose, `{"data": BASE64}`, which may be gzip. Undefined when it is none. */
   #decoded(value: BodyValue): Buffer | undefined {
     const record = value === TOO_LONG_VALUE ? undefined : objectIn(value.toString('utf8'))
@@ -139,8 +180,19 @@ export class EntryReader {
     return decoded
   }
 
+  /** The line of a log event of CloudWatch: `{"id": TEXT, "timestamp": MILLISECONDS, "message": TEXT}`. */
+  #messageLine(value: BodyValue): string | undefined {
+    const event = value === TOO_LONG_VALUE ? undefined : objectIn(value.toString('utf8'))
+    const message = textOf(event?.message)
+    if (message === undefined) return this.#lineOf(value)
+    if (message.startsWith(CONTROL_MESSAGE)) return undefined
+    const ms = instantOf(event!.timestamp)
+    const timestamp = ms === undefined ? undefined : new Date(ms).toISOString()
+    return this.#lineOf(Buffer.from(message), { event_id: textOf(event!.id), timestamp })
+  }
+
   /** Undefined when the value is no event, and is not counted. */
-  #lineOf(value: BodyValue): string | undefined {
+  #lineOf(value: BodyValue, facts?: EntryFacts): string | undefined {
     this.#entries++
     if (value === TOO_LONG_VALUE) return rejectedLine(`is longer than ${BATCH_LIMITS.lineMaxBytes} bytes`)
     if (!isUtf8(value)) return rejectedLine('is not UTF-8')
@@ -148,25 +200,51 @@ export class EntryReader {
     if (isTooDeep(text, JSON_DEPTH_MAX - LEVELS_ADDED)) return rejectedLine(TOO_DEEP)
     if (hasTooManyValues(text, EVENT_VALUES_MAX)) return rejectedLine(`has more than ${EVENT_VALUES_MAX} values`)
     const entry = objectIn(text)
-    if (entry === undefined) {
-      this.#notJson++
-      // It is rejected by the reader of lines, which says where it is broken.
-      return text.replace(/[\r\n]+/g, ' ')
-    }
+    if (entry === undefined) return this.#logLine(text, facts)
     // Cloudflare sends this to see whether the address takes uploads.
     if (text.length < 2 * TEST_UPLOAD.length && JSON.stringify(entry) === TEST_UPLOAD) return undefined
-    return this.#eventLine(entry)
-  }
-
-  #eventLine(entry: JsonObject): string | undefined {
     const { preset, read } = this.#format
     if (preset?.isEvent?.(entry) === false) return undefined
-    const event = read(preset?.dropped === undefined ? entry : without(entry, ...preset.dropped))
+    return this.#eventLine(read(preset?.dropped === undefined ? entry : without(entry, ...preset.dropped)), facts)
+  }
+
+  /** Undefined for a request that is no page view, and for a comment. */
+  #logLine(text: string, facts: EntryFacts | undefined): string | undefined {
+    const line = text.trim()
+    const isShort = line.length <= LOG_LINE_MAX_CHARS
+    const result = isShort ? this.#readLog(line, (event) => this.#eventLine(event, facts)) : undefined
+    if (result === undefined) {
+      // Firehose repeats a request that is refused. Messages that no one can read are counted.
+      if (facts !== undefined) return rejectedLine(NO_LOG_LINE)
+      this.#unknown++
+      // It is rejected by the reader of lines, which says where it is broken as JSON.
+      return text.replace(/[\r\n]+/g, ' ')
+    }
+    if ('json' in result) return result.json
+    return 'skipped' in result ? undefined : rejectedLine(result.rejected)
+  }
+
+  /** Undefined when the line has no known format. The reader stays for the next lines, because it knows their header. */
+  #readLog(line: string, jsonOf: (event: ToolEvent) => string): LineJson | undefined {
+    const result = this.#logReader && readLine(this.#logReader, line, jsonOf)
+    if (result !== undefined && !('rejected' in result)) return result
+    const format = formatOfLines([line])
+    if (format === undefined) {
+      if (line.startsWith('#')) return { skipped: 'comment' }
+      return this.#logReader?.header === undefined ? undefined : result
+    }
+    this.#logReader = format.reader({ all: false, nowMs: Date.now(), trusted: this.#format.trusted })
+    return readLine(this.#logReader, line, jsonOf)
+  }
+
+  #eventLine(event: ToolEvent, facts: EntryFacts | undefined): string {
+    const { preset } = this.#format
     const { firehoseRequestId } = this.#facts
     const id = firehoseRequestId === '' ? undefined : `${firehoseRequestId}:${this.#entries}`
     const completed: ToolEvent = {
       ...event,
-      event_id: event.event_id ?? id,
+      event_id: event.event_id ?? facts?.event_id ?? id,
+      timestamp: event.timestamp ?? facts?.timestamp,
       event_type: event.event_type ?? preset?.eventType,
     }
     return stringifyExactly(eventOf(completed, this.#facts.addressOf(event)))
@@ -182,9 +260,30 @@ function objectIn(text: string): JsonObject | undefined {
   }
 }
 
+interface Values {
+  readonly values: JsonValues
+  /** Whether each value is a log event of CloudWatch. */
+  readonly areMessages: boolean
+}
+
+/** @param start of a document */
+function valuesFor(start: Buffer): Values {
+  const areMessages = CLOUDWATCH.test(start.toString('latin1', 0, ENVELOPE_BYTES))
+  return { values: areMessages ? new JsonValues('logEvents') : new JsonValues(), areMessages }
+}
+
+interface Entries {
+  readonly entries: Iterable<BodyValue>
+  readonly areMessages: boolean
+}
+
 /** The entries in a record. */
-function* valuesOf(decoded: Buffer): Generator<BodyValue> {
-  const values = new JsonValues()
+function entriesOf(decoded: Buffer): Entries {
+  const { values, areMessages } = valuesFor(decoded)
+  return { entries: valuesIn(decoded, values), areMessages }
+}
+
+function* valuesIn(decoded: Buffer, values: JsonValues): Generator<BodyValue> {
   try {
     for (let at = 0; at < decoded.length; at += PART_BYTES) yield* values.push(decoded.subarray(at, at + PART_BYTES))
     yield* values.end()

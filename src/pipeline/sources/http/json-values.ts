@@ -25,17 +25,19 @@ const PARTS_MAX = 4_096
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 
 /**
- * Cuts a body into one value per event: the lines of NDJSON, the elements of a JSON array, or one object, which may have
- * line breaks. Holds one value, so a body of any size needs little memory. A broken line or element is passed on like any other; only
- * the separators between elements must be right.
+ * Cuts a body into one value per event: the lines of NDJSON, the elements of a JSON array, or objects one after the other, which may have
+ * line breaks and nothing between them. Holds one value, so a body of any size needs little memory. A broken line or element is passed on
+ * like any other; only the separators between elements must be right.
  */
 export class JsonValues {
   readonly #wrappedIn: string | undefined
-  #mode: 'start' | 'lines' | 'object' | 'array' | 'wrapper' = 'start'
+  #mode: 'start' | 'lines' | 'object' | 'after object' | 'array' | 'wrapper' = 'start'
   readonly #held: HeldBytes
   readonly #scan = new Nesting()
   #isBodyStart = true
   #isAfterArray = false
+  /** Whether every object so far had an end. After one without, each line is a value: looking for its end again would read lines twice. */
+  #hasWholeObjects = true
   /** Whether an element of the array has begun. */
   #inElement = false
   /** Whether a comma must come before the next element. */
@@ -81,6 +83,8 @@ export class JsonValues {
         return this.#line(bytes, at, values)
       case 'object':
         return this.#object(bytes, at, values)
+      case 'after object':
+        return this.#afterObject(bytes, at, values)
       case 'array':
         return this.#array(bytes, at, values)
       case 'wrapper':
@@ -102,7 +106,8 @@ export class JsonValues {
 
   /** Later lines that begin like an array are broken lines: an array among them could swallow the rest of the body. */
   #modeOf(first: number): 'wrapper' | 'object' | 'array' | 'lines' {
-    if (this.#isBodyStart && first === OPEN_BRACE) return this.#wrappedIn === undefined ? 'object' : 'wrapper'
+    if (first === OPEN_BRACE && this.#wrappedIn !== undefined) return 'wrapper'
+    if (first === OPEN_BRACE && this.#hasWholeObjects) return 'object'
     return (this.#isBodyStart || this.#isAfterArray) && first === OPEN_BRACKET ? 'array' : 'lines'
   }
 
@@ -116,23 +121,35 @@ export class JsonValues {
     return feed + 1
   }
 
-  /** The first object of a body may have line breaks. One that does not end is a broken line, and other lines follow it. */
+  /** An object may have line breaks. One that does not end is a broken line, and other lines follow it. */
   #object(bytes: Buffer, from: number, values: BodyValue[]): number {
     const end = this.#scan.endOfValue(bytes, from)
     const until = end < 0 ? bytes.length : end
-    if (!this.#held.hasRoom(until - from)) {
+    if (end === BROKEN || !this.#held.hasRoom(until - from)) {
       values.push(...this.#heldAsLines())
       return from
     }
     this.#held.add(bytes.subarray(from, until))
-    if (end >= 0) this.#mode = 'lines'
+    if (end >= 0) this.#mode = 'after object'
     return until
+  }
+
+  /** What comes after an object in its line is another object, or makes it a broken line. */
+  #afterObject(bytes: Buffer, from: number, values: BodyValue[]): number {
+    let at = from
+    while (at < bytes.length && isBlankInLine(bytes[at]!)) at++
+    if (at === bytes.length) return at
+    const isNext = bytes[at] === LINE_FEED || bytes[at] === OPEN_BRACE
+    if (isNext) values.push(this.#held.take()!)
+    this.#mode = isNext ? 'start' : 'lines'
+    return at
   }
 
   /** Reads the held bytes as lines. The last one is not complete, and stays held. */
   #heldAsLines(): BodyValue[] {
     const held = this.#held.take()
     this.#mode = 'lines'
+    this.#hasWholeObjects = false
     if (!(held instanceof Buffer)) return []
     const values: BodyValue[] = []
     for (let at = 0; at < held.length; ) {
@@ -183,6 +200,7 @@ export class JsonValues {
       this.#needsComma = false
     } else if (found === 'end') {
       if (!this.#isWrapped) throw new HttpError(400, `the body has no array "${this.#wrappedIn}"`)
+      this.#isWrapped = false
       this.#mode = 'start'
     }
     return at
@@ -224,20 +242,50 @@ class HeldBytes {
   }
 }
 
+/** The value cannot have an end: JSON has no line break in a string. */
+const BROKEN = -2
+
 /** Follows the braces, brackets and strings of JSON over pieces of bytes. */
 class Nesting {
   #depth = 0
   #isInString = false
   #isEscaped = false
 
-  /** The position after the object or array that `from` is in; -1 when it does not end here. */
+  /** The position after the object or array that `from` is in; -1 when it does not end here; `BROKEN`. */
   endOfValue(bytes: Buffer, from: number): number {
-    for (let at = from; at < bytes.length; at++) {
-      if (this.#passString(bytes[at]!)) continue
-      this.#step(bytes[at]!)
-      if (this.#depth === 0) return at + 1
+    let at = from
+    while (at < bytes.length) {
+      if (this.#isInString) {
+        at = this.#endOfString(bytes, at)
+        if (at < 0) return BROKEN
+        continue
+      }
+      const code = bytes[at++]!
+      if (code === QUOTE) this.#isInString = true
+      else if (code >= OPEN_BRACKET) {
+        this.#step(code)
+        if (this.#depth === 0) return at
+      }
     }
     return -1
+  }
+
+  /** The position after the string that `from` is in, or the end of the bytes; -1 at a line break. */
+  #endOfString(bytes: Buffer, from: number): number {
+    let isEscaped = this.#isEscaped
+    for (let at = from; at < bytes.length; at++) {
+      const code = bytes[at]!
+      if (code === LINE_FEED) return -1
+      if (isEscaped) isEscaped = false
+      else if (code === BACKSLASH) isEscaped = true
+      else if (code === QUOTE) {
+        this.#isEscaped = false
+        this.#isInString = false
+        return at + 1
+      }
+    }
+    this.#isEscaped = isEscaped
+    return bytes.length
   }
 
   /** The position of the comma or bracket after the element that `from` is in; -1 when it does not end here. */
@@ -311,6 +359,10 @@ class WrapperScan {
 
 function isSpace(code: number): boolean {
   return code === SPACE || code === LINE_FEED || code === RETURN || code === TAB
+}
+
+function isBlankInLine(code: number): boolean {
+  return isSpace(code) && code !== LINE_FEED
 }
 
 function isBlank(value: BodyValue): boolean {

@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../../../schemas/api/event.ts'
+import { wellFormed } from '../../../run/well-formed.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { stringifyExactly } from '../tools/exact-json.ts'
@@ -24,26 +25,32 @@ export function readObject(event: EventEnvelope, start: number, end: number): Re
     user_properties,
     ...others
   } = event
+  const isPlain = !NOT_PLAIN.test(`${ip}${event_id ?? ''}${event_type}${account_id}${platform}`)
+  const whole = isPlain ? same : wellFormed
   const json = jsonOf(properties)
   const userJson = jsonOf(user_properties)
   const otherJson = jsonOf(others)
   return {
     ip,
-    eventId: event_id,
+    eventId: event_id && whole(event_id),
     timestampMs: timestamp === undefined ? undefined : parseTimestamp(timestamp),
-    eventType: event_type,
-    accountId: account_id,
-    platform,
+    eventType: whole(event_type),
+    accountId: whole(account_id),
+    platform: whole(platform),
     sessionId: session_id === undefined ? '' : String(session_id),
     properties: json,
     userProperties: userJson,
     extra: otherJson === '{}' ? '' : otherJson,
-    isPlain: !NOT_PLAIN.test(`${ip}${event_id ?? ''}${event_type}${account_id}${platform}`),
+    isPlain,
     // Characters that TabSeparated escapes have a backslash in JSON.
     isPlainJson: !(json.includes('\\') || userJson.includes('\\') || otherJson.includes('\\')),
     start,
     end,
   }
+}
+
+function same(text: string): string {
+  return text
 }
 
 function jsonOf(value: unknown): string {

@@ -7,6 +7,7 @@ import type { Operation } from '../../../http/route/operation.ts'
 import { parseJson } from '../../../http/route/parse-json.ts'
 import { assertSchema } from '../../../http/route/schema.ts'
 import { andThen } from '../../../run/and-then.ts'
+import { cutText } from '../../../run/cut-text.ts'
 import { findJsonError } from '../../../run/json-error.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Accepted, Source, SourceRoute } from '../../declaration/source.ts'
@@ -113,7 +114,7 @@ function assertIngestShape(body: unknown): void {
   }
   const [other] = Object.entries(body).find(([, value]) => Array.isArray(value) && typeOf(value[0]) === 'object') ?? []
   if (other === undefined) return
-  const name = JSON.stringify(other.slice(0, KEY_CHARS_MAX))
+  const name = JSON.stringify(cutText(other, KEY_CHARS_MAX))
   throw new HttpError(422, `events is required: the body has its array under ${name}`, { errors: NO_EVENTS })
 }
 

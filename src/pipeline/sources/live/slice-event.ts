@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '../../../../schemas/api/event.ts'
+import { wellFormed } from '../../../run/well-formed.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { eachElement, eachMember } from './json-slices.ts'
@@ -21,11 +22,11 @@ export function sliceEvent(text: string, start: number, event: EventEnvelope): R
   })
   return {
     ip: event.ip,
-    eventId: event.event_id,
+    eventId: event.event_id && wellFormed(event.event_id),
     timestampMs: event.timestamp === undefined ? undefined : parseTimestamp(event.timestamp),
-    eventType: event.event_type ?? '',
-    accountId: event.account_id ?? '',
-    platform: event.platform ?? '',
+    eventType: wellFormed(event.event_type ?? ''),
+    accountId: wellFormed(event.account_id ?? ''),
+    platform: wellFormed(event.platform ?? ''),
     sessionId: event.session_id === undefined ? '' : String(event.session_id),
     properties,
     userProperties,

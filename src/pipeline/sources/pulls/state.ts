@@ -1,3 +1,4 @@
+import { cutText } from '../../../run/cut-text.ts'
 import type { Cursor, Pull } from '../../declaration/pull.ts'
 
 /** The state of a source that ipid pulls, as JSON in Redis. Times are milliseconds since the epoch. */
@@ -44,7 +45,7 @@ const MESSAGE_CHARS_MAX = 2_000
 
 /** @param message may quote a server's answer, of any length */
 export function problemAt(message: string, atMs: number): PullProblem {
-  return { message: message.slice(0, MESSAGE_CHARS_MAX), atMs }
+  return { message: cutText(message, MESSAGE_CHARS_MAX), atMs }
 }
 
 /** A request of a person. */

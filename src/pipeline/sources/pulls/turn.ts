@@ -1,5 +1,6 @@
 import type { SourceFacts } from '../../../../schemas/api-key.ts'
 import type { Clock } from '../../../run/clock.ts'
+import { cutText } from '../../../run/cut-text.ts'
 import { BackpressureError, UnavailableError } from '../../../run/errors.ts'
 import { poll } from '../../../run/loop.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
@@ -338,7 +339,7 @@ export class PullTurn {
     const { id, archive, addresses } = await this.#tenant()
     const facts = {
       sourceId: source.id,
-      name: `${source.id}: ${item.name}`.slice(0, NAME_CHARS_MAX),
+      name: cutText(`${source.id}: ${item.name}`, NAME_CHARS_MAX),
       leavesReceipt: true,
       leavesRoom: true,
     }

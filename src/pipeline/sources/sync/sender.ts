@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { addFiltered, type FilteredBy, type FilteredCounts, filteredBy } from '../../../../schemas/filtered.ts'
+import { cutText } from '../../../run/cut-text.ts'
 import { InputError, StartupError } from '../../../run/errors.ts'
 import { type DelayBounds, growingDelay, pause } from '../../../run/loop.ts'
 import { retryAfterMs } from '../../../run/retry-after.ts'
@@ -131,7 +132,7 @@ function problemOf(error: unknown): string {
 
 function detailOf(text: string): string {
   const { detail } = objectOf(text)
-  return typeof detail === 'string' ? detail : text.slice(0, 200)
+  return typeof detail === 'string' ? detail : cutText(text, 200)
 }
 
 /** @param found an answer of the API, or the summary of a job */

@@ -1,3 +1,4 @@
+import { cutText } from '../../../run/cut-text.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { readTime } from '../batch/files/timestamps.ts'
 import { unmarked } from './exact-json.ts'
@@ -137,8 +138,7 @@ const NOT_A_TIME = 'is not a time'
 
 function ignored(name: string, value: unknown, reason: string, timestamp?: string): EventTime {
   const text = value === '' ? '' : (labelOf(value) ?? typeof value)
-  const shown =
-    text.length > WARNING_MAX_CHARS ? `${text.slice(0, WARNING_MAX_CHARS).replace(/[\ud800-\udbff]$/, '')}…` : text
+  const shown = text.length > WARNING_MAX_CHARS ? `${cutText(text, WARNING_MAX_CHARS)}…` : text
   const instead = timestamp === undefined ? 'the time of receipt' : 'originalTimestamp'
   return { timestamp, warning: `${name} "${shown}" ${reason}: ${instead} counts` }
 }

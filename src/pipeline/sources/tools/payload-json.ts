@@ -2,7 +2,9 @@ import { EVENT_VALUES_MAX } from '../../../../schemas/api/event.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { notJson, parseJson } from '../../../http/route/parse-json.ts'
 import { schemaError } from '../../../http/route/schema.ts'
-import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACKET, QUOTE } from '../../../run/json-codes.ts'
+import { cutText } from '../../../run/cut-text.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../../../run/json-codes.ts'
+import { findJsonError } from '../../../run/json-error.ts'
 import type { SlicedWork } from '../../../run/slices.ts'
 import { endOfString, newScan, scanOn, skipSpace, tooDeep, type ValueScan } from '../../event/json-depth.ts'
 import { RefusedEvent } from '../live/translated.ts'
@@ -23,23 +25,55 @@ const WHOLE_MAX_CHARS = 16_384
 const YIELD_CHARS = 16_384
 
 const TOO_MANY = `has more than ${EVENT_VALUES_MAX} values or ${PIECE_CHARS_MAX} characters`
+const TOO_LARGE_EVENT = new RefusedEvent([{ path: '', message: TOO_MANY }])
+
+/** As programs write numbers for which JSON has no form. */
+const NO_NUMBER = /^(?:NaN|Infinity)/
+
+/** Why an event is no JSON, without quoting it. */
+function faultOf(json: string): string {
+  const at = findJsonError(json)
+  const [word] = NO_NUMBER.exec(json.slice(at, at + 8)) ?? []
+  return word === undefined ? 'is not JSON' : `is not JSON, which has no ${word}`
+}
+
+/** Payloads that follow each other in one body, as lines or with nothing between them. */
+export class SeveralPayloads {
+  readonly all: readonly unknown[]
+
+  constructor(all: readonly unknown[]) {
+    this.all = all
+  }
+}
 
 /**
  * Parses a payload in slices: a few events at a time. `JSON.parse` of a whole payload would hold the event loop for as long as 4 MB of
  * the worst JSON take, which is a second.
  * @param lists names of the members that hold events; a payload that is an array holds nothing else
- * @returns the payload; an event over the limits is a `RefusedEvent`
+ * @returns the payload, or `SeveralPayloads`; an event that is over the limits or no JSON, such as `{"price": NaN}`, is a `RefusedEvent`
  * @throws HttpError 400 when it is no JSON, 413 and 422 when it is over the limits of a payload
  */
 export function* parsePayload(text: string, lists: readonly string[]): SlicedWork<unknown> {
   const first = text[skipSpace(text, 0)]
-  if (text.length <= WHOLE_MAX_CHARS) return parseWhole(text)
-  if (first !== '{' && first !== '[') throw notJson(text)
-  return yield* new PayloadReader(text, lists).read()
+  const isShort = text.length <= WHOLE_MAX_CHARS
+  if (first !== '{' && first !== '[') {
+    if (isShort) return parseWhole(text)
+    throw notJson(text)
+  }
+  try {
+    return isShort ? parseWhole(text) : yield* new PayloadReader(text, lists).read()
+  } catch (error) {
+    if (!isNotJson(error)) throw error
+  }
+  return yield* new PayloadReader(text, lists).readBroken()
 }
 
 function parseWhole(text: string): unknown {
   return parseExactly(text, (json) => parseJson(json, undefined, PAYLOAD_LEVELS_MAX))
+}
+
+function isNotJson(error: unknown): boolean {
+  return error instanceof HttpError && error.status === 400
 }
 
 class PayloadReader {
@@ -47,6 +81,8 @@ class PayloadReader {
   readonly #lists: readonly string[]
   #at = 0
   #values = 0
+  /** Whether events that are no JSON are refused by themselves. */
+  #refuses = false
 
   constructor(text: string, lists: readonly string[]) {
     this.#text = text
@@ -60,6 +96,42 @@ class PayloadReader {
     this.#skipSpace()
     if (this.#at < this.#text.length) throw this.#notJson()
     return value
+  }
+
+  /** Reads a payload that is no JSON as a whole: one with broken events, or several that follow each other. */
+  *readBroken(): SlicedWork<unknown> {
+    this.#skipSpace()
+    const end = yield* this.#endOfFirst()
+    const next = this.#text.charCodeAt(end)
+    const isOne = next !== OPEN_BRACE && next !== OPEN_BRACKET
+    this.#refuses = true
+    return isOne ? yield* this.read() : new SeveralPayloads(yield* this.#payloads())
+  }
+
+  /** The position of what follows the first payload. */
+  *#endOfFirst(): SlicedWork<number> {
+    const scan = newScan(this.#at)
+    while (!scanOn(this.#text, scan, scan.at + YIELD_CHARS)) {
+      if (scan.at >= this.#text.length) return scan.at
+      yield
+    }
+    return skipSpace(this.#text, scan.at)
+  }
+
+  *#payloads(): SlicedWork<unknown[]> {
+    const payloads: unknown[] = []
+    let parsedUntil = this.#at
+    while (this.#at < this.#text.length) {
+      const scan = newScan(this.#at)
+      while (!this.#scanOn(scan)) yield
+      const isTooLarge = this.#isTooLarge(scan, 0)
+      payloads.push(isTooLarge ? TOO_LARGE_EVENT : this.#parseEvent(scan.start, scan.at))
+      this.#skipSpace()
+      if (this.#at - parsedUntil < YIELD_CHARS) continue
+      parsedUntil = this.#at
+      yield
+    }
+    return payloads
   }
 
   #code(): number {
@@ -89,7 +161,7 @@ class PayloadReader {
     const scan = newScan(this.#at)
     while (!this.#scanOn(scan)) yield
     if (this.#isTooLarge(scan, 1)) {
-      throw new HttpError(413, `the field ${JSON.stringify(name.slice(0, 40))} ${TOO_MANY}`)
+      throw new HttpError(413, `the field ${JSON.stringify(cutText(name, 40))} ${TOO_MANY}`)
     }
     return this.#parse(this.#text.slice(scan.start, scan.at))
   }
@@ -108,14 +180,27 @@ class PayloadReader {
       const isTooLarge = this.#isTooLarge(scan, level)
       if (!isTooLarge) end = this.#at
       continues = this.#continues(CLOSE_BRACKET)
-      if (!isTooLarge && continues && end - from < YIELD_CHARS) continue
-      if (end > from) events.push(...(this.#parse(`[${this.#text.slice(from, end)}]`) as unknown[]))
-      if (isTooLarge) events.push(new RefusedEvent([{ path: '', message: TOO_MANY }]))
+      const isAlone = isTooLarge || this.#refuses
+      if (!isAlone && continues && end - from < YIELD_CHARS) continue
+      if (this.#refuses && !isTooLarge) events.push(this.#parseEvent(scan.start, scan.at))
+      else if (end > from) events.push(...(this.#parse(`[${this.#text.slice(from, end)}]`) as unknown[]))
+      if (isTooLarge) events.push(TOO_LARGE_EVENT)
       from = this.#at
       end = from
       yield
     } while (continues)
     return events
+  }
+
+  /** The event between two positions; refused by itself when it is an object that is no JSON. */
+  #parseEvent(start: number, end: number): unknown {
+    const json = this.#text.slice(start, end)
+    try {
+      return parseExactly(json)
+    } catch {
+      if (this.#text.charCodeAt(start) !== OPEN_BRACE) throw this.#notJson()
+      return new RefusedEvent([{ path: '', message: faultOf(json) }])
+    }
   }
 
   /** Passes the bracket that opens a container. Returns whether the container is empty, and is passed then. */

@@ -1,3 +1,4 @@
+import { TextDecoder } from 'node:util'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { PLUS, SPACE } from '../../../run/json-codes.ts'
 import type { SlicedWork } from '../../../run/slices.ts'
@@ -11,12 +12,13 @@ export const TOO_MANY_PARAMETERS = `has more than ${PARAMETERS_MAX} parameters`
  * Reads the body that a tool's library sent: JSON, or a form whose field `data` is JSON, or a form of parameters, or JSON in base64.
  * Ignores the content type: RudderStack's library calls JSON a form, and browsers send JSON as text, because that needs no preflight.
  * @param lists as for `parsePayload`
+ * @param charsetField as in `ToolRoute`
  * @throws HttpError 400 when it is none of them, 413 or 422 when it is over a limit
  */
-export function* readPayload(text: string, lists: readonly string[] = []): SlicedWork<unknown> {
+export function* readPayload(text: string, lists: readonly string[] = [], charsetField?: string): SlicedWork<unknown> {
   const first = text.trimStart()[0]
   if (first === '{' || first === '[' || first === undefined) return yield* parsePayload(text, lists)
-  if (text.includes('=') && !isBase64(text)) return yield* readQuery(text, lists)
+  if (text.includes('=') && !isBase64(text)) return yield* readQuery(text, lists, charsetField)
   return yield* readData(text, lists)
 }
 
@@ -24,22 +26,28 @@ export function* readPayload(text: string, lists: readonly string[] = []): Slice
  * Reads parameters, as of a request whose payload is in its query: the parameter `data`, or else all parameters.
  * @param query without a question mark
  */
-export function* readQuery(query: string, lists: readonly string[] = []): SlicedWork<unknown> {
-  const parameters = yield* readParameters(query)
+export function* readQuery(query: string, lists: readonly string[] = [], charsetField?: string): SlicedWork<unknown> {
+  const parameters = yield* readParameters(query, charsetField)
   const { data } = parameters
   // What stands beside the data is about the request, such as `verbose=1`: it is no part of an event.
   return data === undefined ? parameters : yield* readData(data, lists)
 }
 
-/** The parameters of a form, decoded. Of parameters with the same name the last one counts. */
-export function* readParameters(form: string): SlicedWork<Record<string, string>> {
+/**
+ * The parameters of a form, decoded. Of parameters with the same name the last one counts.
+ * @param charsetField as in `ToolRoute`
+ */
+export function* readParameters(form: string, charsetField?: string): SlicedWork<Record<string, string>> {
   if (hasTooManyParameters(form)) throw new HttpError(413, `the body or query ${TOO_MANY_PARAMETERS}`)
+  const decoder = charsetField === undefined ? undefined : declaredDecoder(form, charsetField)
   const parameters: [string, string][] = []
   for (const pair of form.split('&')) {
     if (pair === '') continue
     const equals = pair.indexOf('=')
     const name = yield* decoded(equals < 0 ? pair : pair.slice(0, equals))
-    parameters.push([name, equals < 0 ? '' : yield* decoded(pair.slice(equals + 1))])
+    const raw = equals < 0 ? '' : pair.slice(equals + 1)
+    const value = yield* decoded(raw)
+    parameters.push([name, decoder === undefined ? value : inCharset(raw, value, decoder)])
   }
   return Object.fromEntries(parameters)
 }
@@ -47,6 +55,28 @@ export function* readParameters(form: string): SlicedWork<Record<string, string>
 /** @param form a form or a query */
 export function hasTooManyParameters(form: string): boolean {
   return form.split('&', PARAMETERS_MAX + 1).length > PARAMETERS_MAX
+}
+
+const UNKNOWN_CHARACTER = '\ufffd'
+
+/** The decoder of the character set that a form names; undefined: none, or one that is not known. */
+function declaredDecoder(form: string, field: string): TextDecoder | undefined {
+  const [, label] = new RegExp(`(?:^|&)${field}=([^&]+)`).exec(form) ?? []
+  if (label === undefined) return undefined
+  try {
+    return new TextDecoder(label)
+  } catch {
+    return undefined
+  }
+}
+
+/** The value in a character set, if it is not UTF-8: scripts write UTF-8 on pages of any character set. @param utf8 the value as UTF-8 */
+function inCharset(raw: string, utf8: string, decoder: TextDecoder): string {
+  if (!utf8.includes(UNKNOWN_CHARACTER) || raw.length > DECODED_CHARS) return utf8
+  const bytes = raw
+    .replaceAll('+', ' ')
+    .replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return decoder.decode(Buffer.from(bytes, 'latin1'))
 }
 
 /** Characters that are decoded between two yields. */

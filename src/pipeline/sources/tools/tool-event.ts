@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { cutText } from '../../../run/cut-text.ts'
 import { derivedUuid } from '../../../run/derived-uuid.ts'
 import { unmarked } from './exact-json.ts'
 
@@ -161,7 +162,7 @@ function plainPage(url: string | undefined, referrer: string | undefined): Page 
 }
 
 function pageText(text: string): string {
-  return text.slice(0, PAGE_TEXT_MAX_CHARS)
+  return cutText(text, PAGE_TEXT_MAX_CHARS)
 }
 
 /**
@@ -170,7 +171,7 @@ function pageText(text: string): string {
  * @param campaign by UTM names, with or without `utm_`; `name` is the campaign's, as Segment has it
  */
 export function pageOf(url: unknown, referrer: unknown, campaign: unknown = NO_CAMPAIGN): Page | undefined {
-  const address = textOf(url)?.slice(0, PAGE_READ_CHARS)
+  const address = cutText(textOf(url) ?? '', PAGE_READ_CHARS) || undefined
   const at = address?.indexOf('#') ?? -1
   const page = at < 0 ? address : address!.slice(0, at)
   // Most pages have no campaign, and logs have many pages.

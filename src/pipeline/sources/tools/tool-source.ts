@@ -16,6 +16,7 @@ import { instantOf } from './clock.ts'
 import { unmarked } from './exact-json.ts'
 import { sourceOperation } from './operation.ts'
 import { readPayload, readQuery } from './payload.ts'
+import { SeveralPayloads } from './payload-json.ts'
 import { eventOf, labelOf, objectOf, REMOTE, type ToolEvent } from './tool-event.ts'
 
 /** Bytes of a body, as sent and decoded; more are answered 413. The libraries of the tools send 0.5 to 4 MB. */
@@ -48,6 +49,8 @@ export interface ToolRoute {
   readonly keyFields?: readonly string[]
   /** Fields of the payload that may hold its events; the first one present does. Default: the payload is an array of events, or one event. */
   readonly lists?: readonly string[]
+  /** The parameter that names the character set of the others, if they are not UTF-8. Default: none does. */
+  readonly charsetField?: string
   /**
    * Reads the events of a payload. Pure.
    * @param query of the request, without a question mark
@@ -167,17 +170,17 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
   let trusted: TrustedProxies | undefined
   const payloads = new WeakMap<Exchange, { readonly value: unknown; readonly bytes: number }>()
   const hasBody = route.method === 'POST'
-  const { lists = [] } = route
+  const { lists = [], charsetField } = route
   return translatedRoute<typeof sourceSettings>({
     method: route.method,
     path,
     operation: sourceOperation({
       ...{ method: route.method, path, title, about: route.about, status: route.status },
-      request: 'a request of the tool’s libraries, plain or gzip: JSON, a form or base64',
+      request: 'a request of the tool’s libraries, plain or compressed: JSON, a form or base64',
       answer:
         'What the libraries take for success. Events are on disk by then; those without an address are only counted',
     }),
-    ...(hasBody && { bodyMaxBytes: BODY_MAX_BYTES, detectsGzip: true }),
+    ...(hasBody && { bodyMaxBytes: BODY_MAX_BYTES, takesAnyCoding: true }),
     eventsMax: EVENTS_MAX,
     countsNoIp: true,
     keepsPeer: true,
@@ -189,7 +192,10 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
     *translate(text, exchange, { trustedProxies: networks }, caller) {
       trusted ??= trustedProxies(networks)
       // A beacon of Matomo has its parameters in the query, and no body.
-      const read = hasBody && text !== '' ? readPayload(text, lists) : readQuery(exchange.request.query, lists)
+      const read =
+        hasBody && text !== ''
+          ? readPayload(text, lists, charsetField)
+          : readQuery(exchange.request.query, lists, charsetField)
       const payload = yield* read
       payloads.set(exchange, { value: payload, bytes: Buffer.byteLength(text) })
       const sender = new Sender(exchange, trusted, caller.source!)
@@ -225,6 +231,10 @@ function* eventsOf(route: ToolRoute, payload: unknown, query: string, sender: Se
 
 /** The payload as several with a few events each, and the events that are refused by themselves. */
 function* partsOf(payload: unknown, lists: readonly string[]): Iterable<unknown> {
+  if (payload instanceof SeveralPayloads) {
+    for (const each of payload.all) yield* partsOf(each, lists)
+    return
+  }
   const name = Array.isArray(payload)
     ? undefined
     : lists.find((list) => (objectOf(payload)[list] ?? undefined) !== undefined)

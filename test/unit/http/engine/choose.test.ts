@@ -23,6 +23,14 @@ test('the native engine is used if it loads, else Node.js, with the remedy', asy
   assert.deepEqual(Object.keys(await chooseEngine('node:http')).sort(), ['create', 'name'])
 })
 
+test('a time of idle connections is set only for an engine that can do it', async () => {
+  const chosen = await chooseEngine('auto', true)
+  assert.equal(chosen.name, 'node:http')
+  assert.match(chosen.note!, /HTTP_IDLE_SECONDS is set, and uWebSockets\.js ends/)
+  assert.equal((await chooseEngine('node:http', true)).note, undefined)
+  await assert.rejects(chooseEngine('uWebSockets.js', true), /unset HTTP_IDLE_SECONDS, or set HTTP_ENGINE=node:http/)
+})
+
 test('a package that is not installed, as in the image, is reported as missing', () => {
   const here = `Node.js ${process.versions.node} on ${process.platform}-${process.arch}`
   assert.equal(findUws(['no-such-engine']), `no-such-engine cannot be loaded by ${here}: it is not installed`)

@@ -13,6 +13,7 @@ import {
   AFTER_DAYS_USUAL,
   LABEL_CHARS_MAX,
 } from '../../../../../schemas/dashboard/limits.ts'
+import { cutText } from '../../../../run/cut-text.ts'
 import { Button } from '../../design/button.tsx'
 import { FieldError, Select, TextInput } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
@@ -225,16 +226,13 @@ function whenOf(on: On, afterDays: string, segmentId: string | undefined): TryAl
 
 function suggestedName(on: On, afterDays: string, segment: string | undefined): string {
   const inSegment = segment === undefined ? '' : ` in ${segment}`
-  switch (on) {
-    case 'company.first_seen':
-      return `First visits${inSegment}`.slice(0, LABEL_CHARS_MAX)
-    case 'company.returned':
-      return `Back after ${afterDays} days${inSegment}`.slice(0, LABEL_CHARS_MAX)
-    case 'segment.entered':
-      return segment === undefined ? '' : `Enters ${segment}`.slice(0, LABEL_CHARS_MAX)
-    case 'company.corrected':
-      return `Corrections${inSegment}`.slice(0, LABEL_CHARS_MAX)
+  const names: Readonly<Record<On, string>> = {
+    'company.first_seen': `First visits${inSegment}`,
+    'company.returned': `Back after ${afterDays} days${inSegment}`,
+    'segment.entered': segment === undefined ? '' : `Enters ${segment}`,
+    'company.corrected': `Corrections${inSegment}`,
   }
+  return cutText(names[on], LABEL_CHARS_MAX)
 }
 
 interface SegmentChoiceProps {

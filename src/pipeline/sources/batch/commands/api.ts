@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { BatchAccepted, BatchJob, BatchJobList } from '../../../../../schemas/api/batch.ts'
 import type { Config } from '../../../../config/config.ts'
+import { cutText } from '../../../../run/cut-text.ts'
 import { InputError, StartupError } from '../../../../run/errors.ts'
 import type { CliContext } from '../../../../terminal/context.ts'
 import { apiBaseOf } from '../../../../terminal/instance.ts'
@@ -96,6 +97,6 @@ function detailOf(text: string): string {
   try {
     return String((JSON.parse(text) as { detail: unknown }).detail)
   } catch {
-    return text.slice(0, 200)
+    return cutText(text, 200)
   }
 }

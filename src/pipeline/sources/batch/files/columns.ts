@@ -1,4 +1,5 @@
 import { BATCH_LIMITS } from '../../../../../schemas/api/batch.ts'
+import { cutText } from '../../../../run/cut-text.ts'
 import { parseAddress } from '../../../event/address.ts'
 import type { KeyMap } from './conversion.ts'
 import { assertHeaderSize, isComment, keysOfColumns } from './csv-header.ts'
@@ -73,7 +74,7 @@ function plain(json: string): string {
 }
 
 function valuesOf(texts: readonly string[]): string[] {
-  return texts.map((text) => text.trim().slice(0, VALUE_MAX_CHARS)).filter((text) => text !== '')
+  return texts.map((text) => cutText(text.trim(), VALUE_MAX_CHARS)).filter((text) => text !== '')
 }
 
 /** Guesses from the values which columns are the address and the time, if no name says so. A person checks the result. */

@@ -1,5 +1,6 @@
 import { BATCH_LIMITS } from '../../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../../schemas/api/event.ts'
+import { cutText } from '../../../../run/cut-text.ts'
 import type { BadLine } from './lines.ts'
 import type { DateOrder, TimeProblem } from './timestamps.ts'
 
@@ -58,7 +59,7 @@ export function shownNames(names: readonly string[]): string[] {
 
 /** A text of a file, shortened for a message. */
 export function shownText(text: string): string {
-  return text.length > TEXT_SHOWN_CHARS ? `${text.slice(0, TEXT_SHOWN_CHARS).replace(/[\ud800-\udbff]$/, '')}…` : text
+  return text.length > TEXT_SHOWN_CHARS ? `${cutText(text, TEXT_SHOWN_CHARS)}…` : text
 }
 
 /** End of a message about a missing `ip`: the existing names, and how to say which one is the address. */
