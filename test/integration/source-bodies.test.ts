@@ -16,7 +16,8 @@ async function startSource(t: TestContext, kind: string) {
   const intake: Intake = {
     async append(envelopes, _payloads, outcomes) {
       rows.push(...envelopes.map(({ row }) => row.toString()))
-      for (const [key, events] of outcomes ?? []) reasons.push(`${key.split('\t').slice(3, 5).join(' ')} ${events}`.trim())
+      for (const [key, events] of outcomes ?? [])
+        reasons.push(`${key.split('\t').slice(3, 5).join(' ')} ${events}`.trim())
     },
   }
   const caller: Caller = { ...acme, source: { id: 'src_a1a1a1a', kind, address: 'payload', isBrowser: false } }

@@ -15,7 +15,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   ip: ['"8.8.8.8"', '"2001:db8::1"', '"no \\"address\\" \\\\"', '"\\ud800"', '""'],
   event_id: ['"id-1"', '"é 😀"', '"cut \\ud83d"', '"a\\tb\\n"', '"\\u0000"', '" "'],
   timestamp: ['"2026-11-21T10:20:30Z"', '"2026-11-21T10:20:30.5+02:00"', '"2016-12-31T23:59:60Z"'],
- event_type: ['""', '"\\ude00 \\ud83d\\ude00"', '"page_view"', '"Signed \\"up\\""', `"${'😀'.repeat(256)}"`],
+  event_type: ['""', '"\\ude00 \\ud83d\\ude00"', '"page_view"', '"Signed \\"up\\""', `"${'😀'.repeat(256)}"`],
   account_id: ['"acme"', '"a\\\\b"', '"\\u007f\\ufffe"'],
   session_id: ['0', '-5', '9007199254740991'],
   platform: ['"web"', '"\\u001f"'],
