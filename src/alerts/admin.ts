@@ -176,11 +176,12 @@ export class AlertAdmin {
     return await this.#change(tenantId, id, { paused: { at, by: 'person', reason: '' } })
   }
 
-  /** Events during the pause are not reported. Waiting messages are sent. */
+  /** Events during the pause are not reported. Waiting messages are sent, also those that the receiver wanted later. */
   async resume({ tenantId, id, paused, unconfirmed }: Alert): Promise<Alert> {
     assertConfirmed(unconfirmed)
     if (paused === undefined) return await this.get(tenantId, id)
     const since = new Date(this.#options.clock.now()).toISOString()
+    await this.#options.alerts.endHold(id)
     return await this.#change(tenantId, id, { paused: null, active_since: since })
   }
 

@@ -3,7 +3,16 @@ import type { Clock } from '../run/clock.ts'
 import { type Lease, LeasedService } from '../run/leased-service.ts'
 import { type DelayBounds, pause } from '../run/loop.ts'
 import { PASSING } from '../run/passing.ts'
-import { type Attempt, afterAttempt, type Delivery, GONE, holdAfter, pausedAfter, TEST_TYPE } from './delivery.ts'
+import {
+  type Attempt,
+  afterAttempt,
+  type Delivery,
+  GONE,
+  holdAfter,
+  pausedAfter,
+  RETRY_AFTER_MAX_MS,
+  TEST_TYPE,
+} from './delivery.ts'
 import type { Alert, RedisAlerts } from './redis/alert-store.ts'
 import type { DeliveryQueue, RedisDeliveries } from './redis/delivery-store.ts'
 
@@ -102,7 +111,9 @@ export class Sender extends LeasedService {
     const room = Math.min(alertMax - ofAlert, PER_TENANT_MAX - ofTenant, TOTAL_MAX - sending.length)
     if (room <= 0) return
     // A person waits for the requested ones.
-    if (queue.queue === 'due' && (await this.#options.deliveries.heldUntil(alert.id)) > nowMs) return
+    const heldMs = queue.queue === 'due' ? (await this.#options.deliveries.heldUntil(alert.id)) - nowMs : 0
+    // A longer wait was written while the clock was wrong.
+    if (heldMs > 0 && heldMs <= RETRY_AFTER_MAX_MS) return
     const due = await this.#options.deliveries.due(queue, nowMs, room + ofAlert)
     for (const id of due.filter((one) => !this.#sending.has(one)).slice(0, room)) {
       const ended = this.#deliver(alert, queue, id)

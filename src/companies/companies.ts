@@ -189,15 +189,10 @@ export class ClickHouseCompanies {
     const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, view, 'pages'))
     const { query, parameters } = listSql(tenantId, basis, resolved, 'LIMIT {limit:UInt32}', {
       wanted: ['visits', 'unique_ips', 'heat'],
+      chosen,
     })
     const limit = COMPANY_LIMITS.exportRows
-    const rows = this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
-    if (chosen === undefined) return yield* rows
-    const ids = new Set(chosen)
-    for await (const portion of rows) {
-      const kept = portion.filter(({ company_id }) => ids.has(company_id))
-      if (kept.length > 0) yield kept
-    }
+    yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
   }
 
   /** The days that a view counts, `YYYY-MM-DD`. @returns `from` undefined: since the first event */

@@ -49,11 +49,11 @@ function line(cells: readonly (string | number)[]): string {
   return `${cells.map((cell) => (typeof cell === 'number' ? cell : cellOf(cell))).join()}\r\n`
 }
 
-/** Spreadsheets would read these texts as formulas. */
-const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
+/** Spreadsheets would read these texts as formulas. Where a comma is the decimal sign, they begin a cell at `;`, also in quotes. */
+const FORMULA = /(^|[;\t]\s{0,9})(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/g
 
 /** A text as a cell. An apostrophe keeps a spreadsheet from running it as a formula (OWASP, CSV Injection). */
 function cellOf(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text
+  const safe = text.replace(FORMULA, "$1'")
   return /[",\r\n]|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

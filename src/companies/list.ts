@@ -166,7 +166,16 @@ export function listSql(
   basis: ReadBasis,
   view: ResolvedView,
   page: string,
-  { columns = COLUMNS, wanted = [] }: { readonly columns?: string; readonly wanted?: readonly SlowName[] } = {},
+  {
+    columns = COLUMNS,
+    wanted = [],
+    chosen,
+  }: {
+    readonly columns?: string
+    readonly wanted?: readonly SlowName[]
+    /** Only these ids; default: all. */
+    readonly chosen?: readonly string[] | undefined
+  } = {},
 ): Sql {
   const { sort = 'last_seen', direction = 'desc' } = view
   const shown = (['visits', 'unique_ips', 'heat'] as const).filter((name) => name === sort || wanted.includes(name))
@@ -175,10 +184,10 @@ export function listSql(
     query: `
       SELECT ${columns}, ${eventsOf(view)} AS events${shown.map((name) => `, ${name === 'heat' ? 'heats' : 'counts'}.${name} AS ${name}`).join('')}
       FROM ${joined(basis, view, shown)}
-      ${where([...facets.values(), ...others])}
+      ${where([...facets.values(), ...others, ...(chosen ? ['company_id IN {chosen:Array(String)}'] : [])])}
       ORDER BY ${orderOf(sort, direction)}, company_id
       ${page}`,
-    parameters: { tenant: tenantId, ...parametersOf(view) },
+    parameters: { tenant: tenantId, ...parametersOf(view), ...(chosen && { chosen }) },
   }
 }
 

@@ -74,7 +74,7 @@ test('a member has the companies of a segment written every Monday, and finds th
     await row.getByText('1 company').waitFor()
     const file = (await row.getByText(/\.csv$/).textContent())!
     const text = await readFile(join(site.dir, 'archive', 'exports', TENANT, 'German-list', file), 'utf8')
-    assert.match(text, /^Company,.*\r\nOld Bank,/)
+    assert.match(text, /^\ufeffCompany,.*\r\nOld Bank,/)
     await menu('Show its files')
     const dialog = page.getByRole('dialog')
     await dialog.getByText(file).waitFor()

@@ -28,6 +28,7 @@ const EXPECTED = {
   identified_ips: LINES - 3 * HUNDREDS,
   rejected: HUNDREDS,
   filtered: HUNDREDS,
+  filtered_reasons: { cloud: HUNDREDS },
   invalid_ip: HUNDREDS,
   duplicates: HUNDREDS,
 }

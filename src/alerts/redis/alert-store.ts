@@ -85,6 +85,11 @@ export class RedisAlerts {
     return json === null ? undefined : { ...(JSON.parse(String(json)) as AlertRecord), id, tenantId }
   }
 
+  /** Ends the wait that the receiver asked for. */
+  async endHold(id: string): Promise<void> {
+    await answered(this.#client.hdel(keys.alertProgress(id), 'held'))
+  }
+
   async remove(tenantId: string, id: string, nowMs: number): Promise<void> {
     const names = [
       keys.alertingTenants(),

@@ -1,5 +1,5 @@
 import { pipeline, Readable } from 'node:stream'
-import { brokenBody, type Coding, decoderOf, isDecoderError, tooLarge } from './decode.ts'
+import { assertRead, brokenBody, type Coding, decoderOf, isDecoderError, tooLarge } from './decode.ts'
 
 /** Passes bytes on. @throws HttpError 413 when they are more than `maxBytes` */
 export async function* limitBytes(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer, void, void> {
@@ -34,9 +34,18 @@ async function* decoded(
 ): AsyncGenerator<Buffer, void, void> {
   const decoder = decoderOf(coding, CHUNK_BYTES)
   // The iteration throws the errors of both ends.
-  pipeline(Readable.from(source, { objectMode: false }), decoder, () => {})
+  let sent = 0
+  const counted = async function* () {
+    for await (const chunk of source) {
+      sent += chunk.length
+      yield chunk
+    }
+  }
+  pipeline(Readable.from(counted(), { objectMode: false }), decoder, () => {})
   try {
     yield* decoder as AsyncIterable<Buffer>
+    // Other codings read on after a first member, or refuse what follows it.
+    if (coding === 'zstd') assertRead((decoder as unknown as { readonly bytesWritten: number }).bytesWritten, sent)
   } catch (error) {
     throw isDecoderError(error) ? brokenBody(error, coding, maxBytes) : error
   }

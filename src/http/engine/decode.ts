@@ -37,13 +37,42 @@ interface ZstdPackage {
 /** The window that RFC 9659 allows in HTTP: 8 MB. Without a limit a few bytes could ask for 128 MB. */
 const ZSTD_WINDOW_LOG_MAX = 23
 
+/** The result with the option `info`. */
+interface WithInfo {
+  readonly buffer: Buffer
+  readonly engine: { readonly bytesWritten: number }
+}
+
+/** Node.js reads the first frame of zstd and ignores the others. To answer 200 to them would lose events. */
+class SeveralFramesError extends Error {
+  readonly code = 'ZSTD_SEVERAL_FRAMES'
+}
+
+/**
+ * @param read bytes that a decoder has read
+ * @param sent bytes that were given to it
+ * @throws an error of `isDecoderError` when some are left
+ */
+export function assertRead(read: number, sent: number): void {
+  if (read < sent) throw new SeveralFramesError()
+}
+
 function zstdDecoder(): Decoder | undefined {
   const { zstdDecompressSync, zstdDecompress, createZstdDecompress, constants: codes } = zlib as unknown as ZstdPackage
   if (zstdDecompressSync === undefined) return undefined
   const limited = (options: object) => ({ ...options, params: { [codes.ZSTD_d_windowLogMax!]: ZSTD_WINDOW_LOG_MAX } })
   return decoder(
-    (bytes, options) => zstdDecompressSync(bytes, limited(options)),
-    (bytes, options, callback) => zstdDecompress!(bytes, limited(options), callback),
+    (bytes, options) => {
+      const { buffer, engine } = zstdDecompressSync(bytes, { ...limited(options), info: true }) as unknown as WithInfo
+      assertRead(engine.bytesWritten, bytes.length)
+      return buffer
+    },
+    (bytes, options, callback) =>
+      zstdDecompress!(bytes, { ...limited(options), info: true }, (error, result) => {
+        if (error !== null) return callback(error, result)
+        const { buffer, engine } = result as unknown as WithInfo
+        callback(engine.bytesWritten < bytes.length ? new SeveralFramesError() : null, buffer)
+      }),
     (options) => createZstdDecompress!(limited(options)),
     codes.ZSTD_e_flush!,
   )
@@ -92,13 +121,13 @@ export const CODING_BYTES = ZSTD_MAGIC.length
  */
 export function codingOf(encoding: string, all: boolean, start: Uint8Array): Coding | undefined {
   if (!all) return GZIP.includes(encoding) ? 'gzip' : undefined
-  // No text begins as they do.
+  // A body of Brotli may begin as they do; no text does, and no deflate.
+  if (encoding === 'br') return 'br'
   if (start.length > 2 && beginsWith(start, GZIP_MAGIC)) return 'gzip'
   if (beginsWith(start, ZSTD_MAGIC) || encoding === 'zstd') {
     assertEncoding('zstd', true)
     return 'zstd'
   }
-  if (encoding === 'br') return 'br'
   if (encoding !== 'deflate') return undefined
   // RFC 9110 means the format of zlib. Some senders leave out its two bytes.
   const [first = 0x78, second = 0x9c] = start
@@ -184,6 +213,9 @@ function utf8(bytes: Buffer): string {
 /** The response to a body that a decoder refused. */
 export function brokenBody(error: unknown, coding: Coding, maxBytes: number): HttpError {
   if (isTooLong(error)) return tooLarge(maxBytes)
+  if (error instanceof SeveralFramesError) {
+    return new HttpError(400, 'the body has several zstd frames: send one, or use gzip')
+  }
   return new HttpError(400, `the body is not ${coding === 'raw deflate' ? 'deflate' : coding}, or is cut off`)
 }
 

@@ -117,6 +117,12 @@ export function visitorOfRequest(
   return own
 }
 
+/** Whether the peer of a request in a log is private or a trusted proxy, so that it can name another client. */
+export function isProxyIn(peer: string, trusted: Proxies = NO_PROXIES): boolean {
+  const address = readAddress(peer)
+  return address !== undefined && withPrivate(trusted).find(address) !== undefined
+}
+
 /** Whether a peer that is no address is on the same machine: nginx writes `unix:` for a socket. */
 function isLocal(peer: string | undefined, address: Address | undefined): boolean {
   return address === undefined && (peer === undefined || peer.startsWith('unix:') || namesNobody(peer))

@@ -1,5 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto'
-import { BATCH_LIMITS } from '../../../schemas/api/batch.ts'
+import { BATCH_LIMITS, type BatchJob } from '../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { SourceFacts } from '../../../schemas/api-key.ts'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
@@ -98,10 +98,10 @@ export const http: Source<typeof settings> = {
         ...shared,
         method: 'GET' as const,
         operation: sourceOperation({
-          ...{ method: 'GET', path, title: TITLE, about: 'checks the key, or shows a job of the source' },
+          ...{ method: 'GET', path, title: TITLE, about: 'checks the key, or shows the counts of a job of the source' },
           request: 'none, or job, the job_id of a large body of this source',
           answer:
-            '{"source_id","kind"}, and the code that Vercel asks for in x-vercel-verify; or the job, as GET /v1/ingest/batch/{job_id} shows it',
+            '{"source_id","kind"}, and the code that Vercel asks for in x-vercel-verify; or {"job_id","status","result_summary"} of the job, without its errors',
           errors: [404, 503],
         }),
         open: openGet,
@@ -364,10 +364,19 @@ function openGet({ jobs }: Tools): KeyedRoute['handle'] {
   return async (exchange, { tenant, source }) => {
     const { id, kind, verify: code } = source!
     const job = single(parseQuery(exchange.request.query), 'job')
-    if (job !== undefined) return { status: 200, body: JSON.stringify(foundJob(await jobs.find(tenant.id, job, id))) }
+    if (job !== undefined) {
+      return { status: 200, body: JSON.stringify(countsOf(foundJob(await jobs.find(tenant.id, job, id)))) }
+    }
     if (code) exchange.addHeader(VERIFY_HEADER, code)
     return { status: 200, body: JSON.stringify({ source_id: id, kind }) }
   }
+}
+
+/** The answer that a large body would have had, if it had been small. A key of a source reads nothing else: no lines, no errors. */
+function countsOf({ job_id, status, result_summary: summary }: BatchJob): object {
+  if (summary === null) return { job_id, status, result_summary: null }
+  const { errors: _, rejected_reasons: __, warning: ___, ...counts } = summary
+  return { job_id, status, result_summary: counts }
 }
 
 /** Vercel signs bodies with a secret of the drain. Undefined: the source has no secret. */

@@ -82,6 +82,13 @@ test('combined: X-Forwarded-For is anywhere after the user agent, or first', () 
     [`"[2001:db8::1]:50123" 10.0.0.1 - - ${request}`, '2001:db8::1'],
     [`"-" 10.0.0.1 - - ${request} "17.0.0.1"`, '17.0.0.1'],
     [`- 17.0.0.1 - - ${request}`, '17.0.0.1'],
+    // What a visitor writes into a quoted value is no value: a tail is cut, and Apache escapes quotes.
+    [`10.0.0.5 - - ${request} "17.9.9.9 ${'x'.repeat(4_100)}, 203.0.113.7"`, '10.0.0.5'],
+    [`10.0.0.5 - - ${request} "17.9.9.9 open`, '10.0.0.5'],
+    [`10.0.0.5 - - ${request} "17.0.0.1" "17.9.9.9\\`, '17.0.0.1'],
+    // The second word may be the host that a visitor wrote.
+    [`203.0.113.9 17.9.9.9 - ${request}`, '203.0.113.9'],
+    [`203.0.113.9 17.9.9.9 bob ${request} "17.9.9.8"`, '203.0.113.9'],
     [`"17.9.9.9" 17.0.0.1 - - ${request}`, '17.0.0.1'],
     // An address with a server's port is a virtual host.
     [`35.9.9.9:80 10.0.0.1 - - ${request}`, '10.0.0.1'],

@@ -17,10 +17,10 @@ function shown(events: unknown): unknown[] {
 /** The same payload, short and long: a long one is read in slices. */
 const PADS = ['', ' '.repeat(20_000)]
 
-test('an event that is no JSON is refused by itself, with its reason', () => {
+test('an event with NaN or Infinity is refused by itself, with its reason', () => {
   for (const pad of PADS) {
     const batch = read(
-      `{"sentAt":"now","batch":[{"a":1},${pad}{"price":NaN},{"b":[-Infinity]},{"c":2}, {"d" 3}],"z":1}`,
+      `{"sentAt":"now","batch":[{"a":1},${pad}{"price":NaN},{"b":[-Infinity]},{"c":2}],"z":1}`,
       ['batch'],
     )
     const { batch: events, ...rest } = batch as { batch: unknown[] }
@@ -30,7 +30,6 @@ test('an event that is no JSON is refused by itself, with its reason', () => {
       'is not JSON, which has no NaN',
       'is not JSON, which has no Infinity',
       { c: 2 },
-      'is not JSON',
     ])
     assert.deepEqual(shown(read(`${pad}[{"price":Infinity}]`)), ['is not JSON, which has no Infinity'])
     assert.deepEqual(shown(read(`[{"price":NaN},${pad}{"n":12345678901234567890}]`)).length, 2)
@@ -43,6 +42,8 @@ test('a payload whose own members, or whose end, is broken is refused', () => {
       '{"price":NaN}',
       '{"batch":[{"a":1}],"sentAt":NaN}',
       '{"batch":[nonsense]}',
+      '{"batch":[{"a":1},{"d" 3}]}',
+      '{"batch":[{"a":NaN},{"d":01}]}',
       '{"batch":[{"a":1}',
       '{"batch":[{"a":1}]',
       '{"batch":[{"a":1},,{"b":1}]}',

@@ -43,9 +43,10 @@ export class Connection {
   constructor(socket: Socket) {
     this.#socket = socket
     socket.once('close', () => this.#closed())
-    // A client that ends its side before the answer may be waiting for it. One that does so while it is streamed has left.
+    // A client that ends its side may be waiting for the answer. To one without an end it has no reason to listen on.
     socket.once('end', () => {
-      if (this.#current?.response.headersSent && !this.#current.response.writableEnded) socket.destroy()
+      const response = this.#current?.response
+      if (/^text\/event-stream/.test(String(response?.getHeader('content-type')))) socket.destroy()
     })
   }
 

@@ -41,10 +41,12 @@ export function refusalOfError({ code = '' }: NodeJS.ErrnoException): Refusal | 
 }
 
 /** Refuses requests that the parser accepts and a route must not get (RFC 9112 sections 3.2 and 6.1). */
-export function refusalOfRequest({ httpVersion, rawHeaders, headers }: IncomingMessage): Refusal | undefined {
+export function refusalOfRequest(request: IncomingMessage): Refusal | undefined {
+  const { httpVersion, rawHeaders } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return OTHER_VERSION
   const isOld = httpVersion === '1.0'
-  if (isOld && headers['transfer-encoding'] !== undefined) return BAD_CODING
+  // Node.js makes `headers` when they are read.
+  if (isOld && request.headers['transfer-encoding'] !== undefined) return BAD_CODING
   let hosts = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!

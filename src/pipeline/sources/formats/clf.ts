@@ -1,4 +1,4 @@
-import { hasAddress, namesNobody, type Proxies, visitorOfRequest } from '../../event/client-address.ts'
+import { hasAddress, isProxyIn, namesNobody, type Proxies, visitorOfRequest } from '../../event/client-address.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { type AccessLine, accessEvent, given, urlOf } from './access-line.ts'
 import { type LineFormat, type LineReader, most } from './line-format.ts'
@@ -55,7 +55,9 @@ class ClfReader implements LineReader {
 const WORDS = /^("(?:[^"\\]|\\.)*"|[^\s",]*(?:,\s*[^\s",]+)*)(?:\s+(\S+))?/
 
 /**
- * Two addresses are a value of `X-Forwarded-For` and the peer. A name, or an address with the port of a server, is the virtual host.
+ * Two addresses are a value of `X-Forwarded-For` and the peer if only a proxy's peer can follow: in quotes, as a list, or before a private
+ * or trusted address. Otherwise the second one may be what a visitor wrote, such as the host. A name, or an address with the port of a
+ * server, is the virtual host.
  * @param head `PEER IDENT USER`, perhaps with a word before it
  * @param tail after the user agent
  */
@@ -67,6 +69,9 @@ function addressesOf(
   const [, first = '', second = ''] = WORDS.exec(head) ?? []
   if (!hasAddress(second)) return { ip: visitorOfRequest(first, forwardedIn(tail), trusted) }
   const isForwarded = namesNobody(first) || (hasAddress(first) && !SERVER_PORT.test(first))
+  if (isForwarded && !/^"|,/.test(first) && !namesNobody(first) && !isProxyIn(second, trusted)) {
+    return { ip: visitorOfRequest(first, forwardedIn(tail), trusted) }
+  }
   if (isForwarded) return { ip: visitorOfRequest(second, [first, ...forwardedIn(tail)], trusted) }
   return { host: first.replaceAll('"', ''), ip: visitorOfRequest(second, forwardedIn(tail), trusted) }
 }
@@ -74,8 +79,11 @@ function addressesOf(
 /** An address on which servers listen. Clients connect from higher ports. */
 const SERVER_PORT = /^"?[\da-f.:[\]]+:(?:\d{1,3}|3000|5000|8000|8080|8443|9000)"?$/i
 const TAIL_MAX_CHARS = 4_096
-/** A value with its name or without, in quotes or as a list with blanks. */
-const VALUE = /(?:([\w-]{1,64})=)?(?:"((?:[^"\\]|\\.)*)"|([^\s",=]+(?:,\s*[^\s",=]+)*))/g
+/**
+ * A value with its name or without, in quotes or as a list with blanks. A quote that is not closed takes the rest of the tail, so that
+ * text in quotes never counts as a value, and the time is linear.
+ */
+const VALUE = /(?:([\w-]{1,64})=)?(?:"((?:[^"\\]|\\.)*)("|\\?$)|([^\s",=]+(?:,\s*[^\s",=]+)*))/gs
 const FORWARDED_NAME = /^(?:http_)?(?:x[-_]?)?(?:forwarded[-_]?for|fwd|ff|(?:real|(?:true[-_]?)?client)[-_]?ip)$/i
 
 /**
@@ -83,7 +91,8 @@ const FORWARDED_NAME = /^(?:http_)?(?:x[-_]?)?(?:forwarded[-_]?for|fwd|ff|(?:rea
  * recognised by its port. The first value with a visitor counts, because most formats have the header right after the user agent.
  */
 function* forwardedIn(tail: string): Generator<string> {
-  for (const [, name, quoted, word = ''] of tail.slice(0, TAIL_MAX_CHARS).matchAll(VALUE)) {
+  for (const [, name, quoted, end, word = ''] of tail.slice(0, TAIL_MAX_CHARS).matchAll(VALUE)) {
+    if (quoted !== undefined && end !== '"') return
     const value = quoted ?? word
     if ((name === undefined || FORWARDED_NAME.test(name)) && !SERVER_PORT.test(value)) yield value
   }

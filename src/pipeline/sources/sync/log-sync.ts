@@ -52,7 +52,7 @@ export interface LogSyncOptions {
   /** Resolves when the events are durable. @param lines NDJSON */
   send(lines: readonly string[]): Promise<SentAnswer>
   /** See `SourceSender.judged`. */
-  judged(jobId: string): Promise<SentAnswer | 'never' | undefined>
+  judged(jobId: string): Promise<SentAnswer | 'never' | 'failed' | undefined>
   readonly checkpoint: Checkpoint
   /** Ends the reading after the current piece. */
   readonly stop: AbortSignal
@@ -188,6 +188,12 @@ export class LogSync {
       this.#jobs.delete(jobId)
       if (answer === 'never') continue
       this.tally.unjudged -= events
+      if (answer === 'failed') {
+        this.tally.sent -= events
+        this.tally.rejected += events
+        count(this.tally.reasons, 'their job failed or was cancelled', events)
+        continue
+      }
       this.tally.sent -= answer.rejected
       countAnswer(this.tally, answer)
     }

@@ -78,15 +78,15 @@ export class SourceSender {
     }
   }
 
-  /** What became of the events of a job; undefined: it is not known yet; `never`: this API does not know the job. */
-  async judged(jobId: string): Promise<SentAnswer | 'never' | undefined> {
+  /** What became of the events of a job; undefined: it is not known yet; `never`: this API does not know the job; `failed`: it ended early. */
+  async judged(jobId: string): Promise<SentAnswer | 'never' | 'failed' | undefined> {
     try {
       const url = `${this.#url.href}?job=${encodeURIComponent(jobId)}`
       const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(JOB_TIMEOUT_MS) })
       const { job_id, status, result_summary: summary } = objectOf(await response.text())
       if (response.status === 404 || (response.ok && job_id === undefined)) return 'never'
-      // A failed job has no summary.
-      return status === 'completed' || status === 'failed' ? answerOf(summary) : undefined
+      if (status === 'failed') return 'failed'
+      return status === 'completed' ? answerOf(summary) : undefined
     } catch {
       return undefined
     }

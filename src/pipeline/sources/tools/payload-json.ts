@@ -28,13 +28,13 @@ const TOO_MANY = `has more than ${EVENT_VALUES_MAX} values or ${PIECE_CHARS_MAX}
 const TOO_LARGE_EVENT = new RefusedEvent([{ path: '', message: TOO_MANY }])
 
 /** As programs write numbers for which JSON has no form. */
-const NO_NUMBER = /^(?:NaN|Infinity)/
+const NO_NUMBER = /^-?(NaN|Infinity)/
 
-/** Why an event is no JSON, without quoting it. */
-function faultOf(json: string): string {
+/** The number that an event has and JSON lacks; undefined: it is broken otherwise. */
+function noNumberIn(json: string): string | undefined {
   const at = findJsonError(json)
-  const [word] = NO_NUMBER.exec(json.slice(at, at + 8)) ?? []
-  return word === undefined ? 'is not JSON' : `is not JSON, which has no ${word}`
+  // The sign may be taken for a number that begins.
+  return NO_NUMBER.exec(json.slice(at, at + 9))?.[1]
 }
 
 /** Payloads that follow each other in one body, as lines or with nothing between them. */
@@ -50,7 +50,7 @@ export class SeveralPayloads {
  * Parses a payload in slices: a few events at a time. `JSON.parse` of a whole payload would hold the event loop for as long as 4 MB of
  * the worst JSON take, which is a second.
  * @param lists names of the members that hold events; a payload that is an array holds nothing else
- * @returns the payload, or `SeveralPayloads`; an event that is over the limits or no JSON, such as `{"price": NaN}`, is a `RefusedEvent`
+ * @returns the payload, or `SeveralPayloads`; an event that is over the limits, or has `NaN` or `Infinity`, is a `RefusedEvent`
  * @throws HttpError 400 when it is no JSON, 413 and 422 when it is over the limits of a payload
  */
 export function* parsePayload(text: string, lists: readonly string[]): SlicedWork<unknown> {
@@ -192,14 +192,15 @@ class PayloadReader {
     return events
   }
 
-  /** The event between two positions; refused by itself when it is an object that is no JSON. */
+  /** The event between two positions. One with `NaN` or `Infinity` is refused by itself; another one that is no JSON breaks the payload. */
   #parseEvent(start: number, end: number): unknown {
     const json = this.#text.slice(start, end)
     try {
       return parseExactly(json)
     } catch {
-      if (this.#text.charCodeAt(start) !== OPEN_BRACE) throw this.#notJson()
-      return new RefusedEvent([{ path: '', message: faultOf(json) }])
+      const word = this.#text.charCodeAt(start) === OPEN_BRACE ? noNumberIn(json) : undefined
+      if (word === undefined) throw this.#notJson()
+      return new RefusedEvent([{ path: '', message: `is not JSON, which has no ${word}` }])
     }
   }
 

@@ -278,11 +278,14 @@ const READ: Readonly<Record<string, Read>> = {
     ],
   },
   'the other keys of an event': {
-    text: 'ip,extra,page_url\n17.0.0.8,"{""url"":""https://x.example/a"",""n"":1.0,""ip"":""9.9.9.9"",""page_url"":""b""}",c\n17.0.0.9,{},\n17.0.0.10,more,\n',
+    text: 'ip,extra,page_url\n17.0.0.8,"{""url"":""https://x.example/a"",""n"":1.0}",c\n17.0.0.9,{},\n17.0.0.10,more,\n17.0.0.11,"{""n"":1,""ip"":""9.9.9.9""}",\n17.0.0.12,"{""page_url"":""b""}",c\n',
     events: [
       '{"ip":"17.0.0.8","url":"https://x.example/a","n":1.0,"page_url":"c"}',
       '{"ip":"17.0.0.9"}',
       '{"ip":"17.0.0.10","extra":"more"}',
+      // A column of somebody else keeps what it has.
+      String.raw`{"ip":"17.0.0.11","extra":"{\"n\":1,\"ip\":\"9.9.9.9\"}"}`,
+      String.raw`{"ip":"17.0.0.12","extra":"{\"page_url\":\"b\"}","page_url":"c"}`,
     ],
   },
   'columns that mean nothing to an event': {
@@ -290,9 +293,9 @@ const READ: Readonly<Record<string, Read>> = {
     events: ['{"ip":"17.0.0.8","tenant_id":"demo","company":"12345678901234567890","grid":"1.5E+3"}'],
   },
   'ids that only look rounded': {
-    text: 'ip,event_id,account_id,user_id\n17.0.0.8,3E8,1.5e,12E10\n17.0.0.9,1795330000000000,v1.2e5,-\n',
+    text: 'ip,event_id,account_id,user_id\n17.0.0.8,3E8,1.5e,9E+15\n17.0.0.9,1795330000000000,v1.2e5,-\n',
     events: [
-      '{"ip":"17.0.0.8","event_id":"3E8","account_id":"1.5e","user_id":"12E10"}',
+      '{"ip":"17.0.0.8","event_id":"3E8","account_id":"1.5e","user_id":"9E+15"}',
       '{"ip":"17.0.0.9","event_id":"1795330000000000","account_id":"v1.2e5","user_id":"-"}',
     ],
   },
@@ -332,9 +335,10 @@ test('an id that a spreadsheet rounded is refused', async () => {
     ['session_id', '1.79533E+15'],
     ['account_id', '1.23457E+11'],
     ['Event ID', '9E+15', 'event_id'],
-    ['user_id', '-1.2e+017'],
-    ['orderId', '1.795330000001e15'],
-    ['Customer ID', ' 1.79533E+15 '],
+    ['account_id', '-1.2e+017'],
+    ['event_id', '1.795330000001e15'],
+    ['account_id', ' 1.79533E+15 '],
+    ['event_id', '"1,79533E+15"'],
   ]
   for (const [column, text, named = column] of rows) {
     const file = `ip,${column}\n17.0.0.8,${text}\n17.0.0.9,x\n`
@@ -342,7 +346,7 @@ test('an id that a spreadsheet rounded is refused', async () => {
     const [, bad, good] = await eventsOf(file)
     assert.deepEqual([bad, good], [reason, `{"ip":"17.0.0.9","${named}":"x"}`])
     const [row] = (await previewOf(file)).rows
-    assert.match(row!.problem!, /^[\w ]+ " ?-?\d[\d.]*[eE]\+?\d+ ?" was rounded by a spreadsheet/)
+    assert.match(row!.problem!, /^[\w ]+ " ?-?\d[\d.,]*[eE]\+?\d+ ?" was rounded by a spreadsheet/)
   }
 })
 

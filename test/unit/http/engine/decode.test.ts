@@ -136,6 +136,21 @@ test('a body is plain although a header calls it gzip, and zstd is refused where
   )
 })
 
+test('Brotli that begins like gzip is Brotli', async () => {
+  const params = { [zlib.constants.BROTLI_PARAM_LGWIN]: 24 }
+  const body = brotliCompressSync(Buffer.alloc(396, 'ab'), { params })
+  assert.deepEqual([...body.subarray(0, 2)], [0x1f, 0x8b])
+  assert.equal((await decodeText(body, 'br', MAX, true)).length, 396)
+})
+
+test('several zstd frames are refused, because Node.js would read the first one only', { skip: !hasZstd }, async () => {
+  for (const chars of [10, 300_000]) {
+    const body = Buffer.concat([zstd('a'.repeat(chars)), zstd('b')])
+    await assert.rejects(() => decodeText(body, 'zstd', MAX, true), refused(400, /several zstd frames/))
+    await assert.rejects(() => streamed(body, 'zstd', MAX), refused(400, /several zstd frames/))
+  }
+})
+
 test('zstd may ask for a window of 8 MB and no more', { skip: !hasZstd }, async () => {
   const text = Buffer.alloc(20 * MAX, 'some text ')
   for (const [windowLog, isTaken] of [

@@ -23,10 +23,10 @@ import { readTime } from './timestamps.ts'
 /** Columns that may contain JSON. */
 const JSON_COLUMNS = new Set(['properties', 'user_properties'])
 const TRIMMED_COLUMNS = new Set(['ip', 'timestamp', 'session_id'])
-/** Names of columns with ids: `event_id`, `Order ID`, `userId`. */
-const ID_NAME = /(?:^|[^a-z])id$|[a-z]I[dD]$|(?:^|[^A-Z])ID$/
-/** A number as spreadsheets write large ones. They keep 15 of its digits at most, and show six. */
-const ROUNDED = /^\s*-?\d(?:\.\d+e\+?|e\+)\d{1,3}\s*$/i
+/** Ids that tell events, visits and accounts apart: a rounded one would make one of several. */
+const ID_COLUMNS = new Set(['event_id', 'session_id', 'account_id'])
+/** A number as spreadsheets write large ones, some with a decimal comma. They keep 15 of its digits at most, and show six. */
+const ROUNDED = /^\s*-?\d(?:[.,]\d+e\+?|e\+)\d{1,3}\s*$/i
 /** Column of the table `events` with all keys of an event that have no column. */
 const EXTRA = 'extra'
 
@@ -144,7 +144,7 @@ export class CsvConverter implements LineConverter {
       // Excel may write `sep=;` before the header.
       if (line === 1 && namedDelimiter(fields.join(this.#delimiter)) !== undefined) return ''
       const names = headerOf(fields, line, this.#options)
-      const columns = names.map((name) => ({ name, key: `${JSON.stringify(name)}:`, isId: ID_NAME.test(name) }))
+      const columns = names.map((name) => ({ name, key: `${JSON.stringify(name)}:`, isId: ID_COLUMNS.has(name) }))
       this.#header = { columns, taken: new Set([...EVENT_KEYS, ...names]) }
       return ''
     }
@@ -155,7 +155,7 @@ export class CsvConverter implements LineConverter {
 interface Header {
   /** Each with its JSON key and colon. */
   readonly columns: readonly { readonly name: string; readonly key: string; readonly isId: boolean }[]
-  /** Keys that the column `extra` cannot have. */
+  /** Keys that the column `extra` of an export does not have. */
   readonly taken: ReadonlySet<string>
 }
 
@@ -212,14 +212,16 @@ function jsonIn(text: string): string | undefined {
 
 /**
  * The members of the column `extra` of an export of `events`: keys of the event that have no column of their own.
- * @returns members without braces; undefined when the text is no JSON object
+ * @returns members without braces; undefined when the text is no JSON object, or has a key that is taken, so that it is not of an export
  */
 function restOf(text: string, taken: ReadonlySet<string>): string | undefined {
   const members: string[] = []
+  let isFree = true
   const isObject = eachMemberOf(text, (name, value) => {
-    if (!taken.has(name)) members.push(`${JSON.stringify(name)}:${value.replace(/[\r\n]/g, ' ')}`)
+    isFree &&= !taken.has(name)
+    members.push(`${JSON.stringify(name)}:${value.replace(/[\r\n]/g, ' ')}`)
   })
-  return isObject ? members.join() : undefined
+  return isObject && isFree ? members.join() : undefined
 }
 
 function isJson(text: string): boolean {

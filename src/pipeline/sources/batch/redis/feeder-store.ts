@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { BATCH_LIMITS, type BatchSummary } from '../../../../../schemas/api/batch.ts'
-import type { FilteredCounts } from '../../../../../schemas/filtered.ts'
+import { addFiltered, type FilteredBy } from '../../../../../schemas/filtered.ts'
 import type { Addresses } from '../../../../../schemas/tenant.ts'
 import type { TenantRules } from '../../../../../schemas/tenant-rules.ts'
 import { assertSameConnection, lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
@@ -242,11 +242,14 @@ export class RedisFeederStore implements FeederStore {
     const reasons = [...counts].flatMap(([name, events]) =>
       name.startsWith(FILTERED_COUNT) ? [[name.slice(FILTERED_COUNT.length), events]] : [],
     )
-    const filtered: FilteredCounts = Object.fromEntries(reasons)
+    const filtered: Partial<Record<FilteredBy, number>> = Object.fromEntries(reasons)
+    // A worker of an earlier version counts no reasons.
+    const rest = (dropped.filtered ?? 0) - Object.values(filtered).reduce((sum, events) => sum + events, 0)
+    if (rest > 0) addFiltered(filtered, 'other', rest)
     const proxied = proxiedOf(filtered, finished - (dropped.duplicates ?? 0))
     const noise = {
       ...(proxied && { warning: `${proxiedText(proxied)} ${proxiedRemedy(proxied)}` }),
-      ...(reasons.length > 0 && { filtered_reasons: filtered }),
+      ...(dropped.filtered && { filtered_reasons: filtered }),
     }
     // `own` comes twice: first for the order of the keys, then so that no undeclared drop reason can replace one of them.
     const summary = { ...own, ...none, ...dropped, ...own, ...lists, ...noise }
