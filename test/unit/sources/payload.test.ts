@@ -19,10 +19,9 @@ const PADS = ['', ' '.repeat(20_000)]
 
 test('an event with NaN or Infinity is refused by itself, with its reason', () => {
   for (const pad of PADS) {
-    const batch = read(
-      `{"sentAt":"now","batch":[{"a":1},${pad}{"price":NaN},{"b":[-Infinity]},{"c":2}],"z":1}`,
-      ['batch'],
-    )
+    const batch = read(`{"sentAt":"now","batch":[{"a":1},${pad}{"price":NaN},{"b":[-Infinity]},{"c":2}],"z":1}`, [
+      'batch',
+    ])
     const { batch: events, ...rest } = batch as { batch: unknown[] }
     assert.deepEqual(rest, { sentAt: 'now', z: 1 })
     assert.deepEqual(shown(events), [
