@@ -139,6 +139,7 @@ test('browser libraries and the script tag send their events, and the company is
   await t.test('the script tag repeats with the same ids after 500, 429 and network errors', (t) => repeats(t, world))
   await t.test('the script tag sends nothing for visitors who refuse to be tracked', (t) => respects(t, world))
   await t.test('the script tag works under the content security policy of its setup text', (t) => obeys(t, world))
+  await t.test('the script tag may have crossorigin, and be a module', (t) => isFetchedWithCors(t, world))
 })
 
 async function tryExample(t: TestContext, { instance, site, proxy, hosts }: World, name: string, domain: string) {
@@ -390,4 +391,17 @@ async function obeys(t: TestContext, world: World) {
   await page.goto(`${site.origin}/strict`)
   await storedOf(instance, source, 1)
   assert.deepEqual(wrong, [])
+}
+
+async function isFetchedWithCors(t: TestContext, world: World) {
+  const { instance, site, hosts } = world
+  site.policy = undefined
+  for (const attribute of ['crossorigin', 'type="module"']) {
+    const source = await webSource(world)
+    site.head = site.head.replace('<script async', `<script async ${attribute}`)
+    const { page, wrong } = await openVisitor(t, hosts)
+    await page.goto(`${site.origin}/cors`)
+    await storedOf(instance, source, 1)
+    assert.deepEqual(wrong, [], attribute)
+  }
 }

@@ -1,7 +1,10 @@
 /* ipid: page views without cookies. ipid('track', name, properties), ipid('identify', {email: …}) */
 ;((window, document, navigator) => {
   const early = window.ipid || {}
-  const script = document.currentScript
+  // A module has no current script.
+  const script =
+    document.currentScript ||
+    [...document.scripts].find(({ src }) => /\/s\/web\/(src|pub)_[0-9a-f]{40}\.js([?#]|$)/.test(src))
   if (early.on || !script) return
   const refuses = navigator.globalPrivacyControl || /^(1|yes)$/.test(navigator.doNotTrack || window.doNotTrack)
   window.ipid = refuses ? () => {} : call

@@ -128,6 +128,8 @@ const scriptRoute: OpenSourceRoute = {
       type: 'text/javascript; charset=utf-8',
       headers: {
         'cache-control': `public, max-age=${SCRIPT_KEPT_SECONDS}`,
+        // For `<script crossorigin>` and `<script type=module>`.
+        'access-control-allow-origin': '*',
         'cross-origin-resource-policy': 'cross-origin',
         'x-content-type-options': 'nosniff',
         vary: 'accept-encoding',
