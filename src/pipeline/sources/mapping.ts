@@ -122,7 +122,11 @@ export function mappedReader(paths: Paths, { trusted, perhapsIp }: AddressOption
       }
       return undefined
     }
-    const text = (field: MappedField) => taken(field, labelOf)
+    // Logs write `-` for nothing.
+    const text = (field: MappedField) => {
+      const found = taken(field, labelOf)
+      return found === '-' ? undefined : found
+    }
     const [event_id, timestamp] = [taken('event_id', idOf), taken('timestamp', timeOf)]
     let ip = taken('ip', addressOf)
     if (ip === undefined && findPerhapsIp !== undefined) {

@@ -54,6 +54,15 @@ test('a field without a path, or whose path leads nowhere, has its own name', ()
   assert.deepEqual(event, { ip: '203.0.113.7', event_id: 'e', url: '/p', properties: { client: 5 } })
 })
 
+test('a dash is no text, as logs write it', () => {
+  const object = { ip: '203.0.113.7', referer: '-', agent: '-', account_id: '-', url: '/p', note: '-' }
+  assert.deepEqual(read(['referrer=referer', 'user_agent=agent'], object), {
+    ip: '203.0.113.7',
+    url: '/p',
+    properties: { note: '-' },
+  })
+})
+
 test('an event in the form of the API is read as it is', () => {
   const event = {
     ip: '203.0.113.7',
