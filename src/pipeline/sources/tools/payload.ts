@@ -61,8 +61,10 @@ const UNKNOWN_CHARACTER = '\ufffd'
 
 /** The decoder of the character set that a form names; undefined: none, or one that is not known. */
 function declaredDecoder(form: string, field: string): TextDecoder | undefined {
-  const [, label] = new RegExp(`(?:^|&)${field}=([^&]+)`).exec(form) ?? []
-  if (label === undefined) return undefined
+  const pair = `&${field}=`
+  const at = `&${form}`.indexOf(pair)
+  const [label = ''] = at < 0 ? [] : form.slice(at + pair.length - 1).split('&', 1)
+  if (label === '') return undefined
   try {
     return new TextDecoder(label)
   } catch {
