@@ -131,7 +131,7 @@ export function afterAttempt(delivery: Delivery, attempt: Attempt): { readonly d
   return { delivery: next, dueAtMs: attempt.atMs + attempt.tookMs + delayMs }
 }
 
-/** How long an alert sends no message after an attempt, milliseconds; undefined: its other messages go on. */
+/** How long an alert sends no message after an attempt, milliseconds; undefined: its other messages are sent. */
 export function holdAfter({ status, retryAfterMs }: Attempt): number | undefined {
   return retryAfterMs ?? (OVERLOADED.has(status) ? RETRY_DELAYS_MS[0] : undefined)
 }

@@ -22,7 +22,7 @@ const QUICK = ['unit', 'integration', 'example', 'tour']
 
 /**
  * The processes of a room share its files, each one file after the other: a process takes longer to start than most tests take,
- * and its files share a ClickHouse and a Chromium. A process has at least so many files. The rooms with long tests come first, so
+ * and its files share a ClickHouse and a Chromium. The number is the least files of a process. The rooms with long tests come first, so
  * that the run does not end with one long process.
  */
 const ROOMS = new Map([

@@ -9,7 +9,7 @@ import type { TrustedProxies, TrustedProxy } from './trusted-proxies.ts'
  * 1. The header that `TRUSTED_PROXIES` gives to the proxy, and no other. `cloudflare` gives CF-Connecting-IP.
  * 2. Otherwise `X-Forwarded-For`, if present, and then `Forwarded`: `pipeline/event/client-address.ts` says which entry.
  * 3. Otherwise the header that names one client: X-Real-IP, True-Client-IP, Fly-Client-IP, Fastly-Client-IP, CloudFront-Viewer-Address or
- *    CF-Connecting-IP. Several that name different clients name nobody.
+ *    CF-Connecting-IP. If several name different clients, none counts.
  *
  * The reason: a proxy passes on what it does not set, so a visitor can send every header that the proxy leaves alone, but cannot
  * remove the one that it sets. Most proxies append to `X-Forwarded-For`, where the visitor's own text stays on the left. A proxy that

@@ -69,11 +69,11 @@ export function readAddressBeforePort(written: string): Address | undefined {
   return /^:\d{1,5}$/.test(bare.slice(colon)) ? readAddress(bare.slice(0, colon)) : undefined
 }
 
-const NOBODY = /^(?:-|unknown(?::\w{1,33})?|_[\w.-]{1,100}(?::\w{1,33})?)?$/i
+const NO_ADDRESS = /^(?:-|unknown(?::\w{1,33})?|_[\w.-]{1,100}(?::\w{1,33})?)?$/i
 
 /** Whether a text says that there is no address: `''`, `-`, `unknown`, or an obfuscated name such as `_hidden`. */
-export function namesNobody(written: string): boolean {
-  return written.length <= ENTRY_MAX_CHARS && NOBODY.test(bareText(written))
+export function saysNoAddress(written: string): boolean {
+  return written.length <= ENTRY_MAX_CHARS && NO_ADDRESS.test(bareText(written))
 }
 
 /** Whether a text is an address, or a list with one. */
@@ -125,13 +125,13 @@ export function isProxyIn(peer: string, trusted: Proxies = NO_PROXIES): boolean 
 
 /** Whether a peer that is no address is on the same machine: nginx writes `unix:` for a socket. */
 function isLocal(peer: string | undefined, address: Address | undefined): boolean {
-  return address === undefined && (peer === undefined || peer.startsWith('unix:') || namesNobody(peer))
+  return address === undefined && (peer === undefined || peer.startsWith('unix:') || saysNoAddress(peer))
 }
 
 /**
  * The visitor in a field of an event: an address or a list, in any spelling. Of a list that has only private addresses and
  * trusted proxies, the first one is nearest to the visitor.
- * @returns a plain address as it is; undefined when the field names nobody; a text without an address as it is, so that it can be
+ * @returns a plain address as it is; undefined when the field says that there is no address; a text without an address as it is, so that it can be
  * reported
  */
 export function visitorInField(written: string, trusted: Proxies = NO_PROXIES): string | undefined {
@@ -139,7 +139,7 @@ export function visitorInField(written: string, trusted: Proxies = NO_PROXIES): 
   const entries = entriesOf(written)
   const found = walk(entries, withPrivate(trusted), undefined, true) ?? firstAddress(entries)
   if (found !== undefined) return found.text
-  return entries.every(namesNobody) ? undefined : written
+  return entries.every(saysNoAddress) ? undefined : written
 }
 
 function firstAddress(entries: readonly string[]): Address | undefined {

@@ -106,7 +106,7 @@ const EVERY_MS = 60_000
 /** Maximum share of time spent on reading. */
 const COST_SHARE = 1 / 200
 
-/** Looks for proxied senders of all tenants every minute, for the metrics and the log. */
+/** Finds the proxied senders of all tenants every minute, for the metrics and the log. */
 export class ProxiedWatch implements Service {
   readonly name = 'proxied senders'
   readonly #options: ProxiedWatchOptions

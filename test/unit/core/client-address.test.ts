@@ -5,9 +5,9 @@ import { parseAddress } from '../../../src/pipeline/event/address.ts'
 import {
   clientIn,
   forwardedFor,
-  namesNobody,
   readAddress,
   readAddressBeforePort,
+  saysNoAddress,
   visitorInField,
   visitorOfRequest,
 } from '../../../src/pipeline/event/client-address.ts'
@@ -68,14 +68,14 @@ test('AWS writes a port after every address, and no brackets', () => {
     assert.equal(readAddressBeforePort(written)?.text, right, written)
 })
 
-test('a text that names nobody is told apart from one that is broken', () => {
+test('a text that says there is no address differs from a broken one', () => {
   for (const text of ['', ' ', '-', '"-"', 'unknown', 'Unknown', '_hidden', '_hidden:_p', 'unknown:80']) {
-    assert.ok(namesNobody(text), text)
+    assert.ok(saysNoAddress(text), text)
   }
-  for (const text of ['17.0.0.1', 'nobody', 'a_b', '--']) assert.ok(!namesNobody(text), text)
+  for (const text of ['17.0.0.1', 'nobody', 'a_b', '--']) assert.ok(!saysNoAddress(text), text)
 })
 
-test('Forwarded: text in quotes is one value, and a broken header names nobody', () => {
+test('Forwarded: text in quotes is one value, and a broken header names no client', () => {
   const cases: [string, readonly string[] | undefined][] = [
     ['for=17.0.0.1;host="x, for=17.9.9.9"', ['17.0.0.1']],
     ['host="a;for=17.9.9.9;b";for=17.0.0.1', ['17.0.0.1']],
@@ -160,7 +160,7 @@ test('in a log the list counts only if the peer is private, local or a trusted p
     assert.equal(visitorOfRequest(peer, [list], TRUSTED), right, `${peer} ${list}`)
 })
 
-test('a field is an address, a list, nobody, or a text that is reported', () => {
+test('a field is an address, a list, no address, or a text that is reported', () => {
   const cases: Record<string, string | undefined> = {
     '17.0.0.1': '17.0.0.1',
     '::FFFF:17.0.0.1': '::FFFF:17.0.0.1',

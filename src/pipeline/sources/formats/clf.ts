@@ -1,4 +1,4 @@
-import { hasAddress, isProxyIn, namesNobody, type Proxies, visitorOfRequest } from '../../event/client-address.ts'
+import { hasAddress, isProxyIn, type Proxies, saysNoAddress, visitorOfRequest } from '../../event/client-address.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { type AccessLine, accessEvent, given, urlOf } from './access-line.ts'
 import { type LineFormat, type LineReader, most } from './line-format.ts'
@@ -68,8 +68,8 @@ function addressesOf(
 ): { readonly host?: string | undefined; readonly ip: string | undefined } {
   const [, first = '', second = ''] = WORDS.exec(head) ?? []
   if (!hasAddress(second)) return { ip: visitorOfRequest(first, forwardedIn(tail), trusted) }
-  const isForwarded = namesNobody(first) || (hasAddress(first) && !SERVER_PORT.test(first))
-  if (isForwarded && !/^"|,/.test(first) && !namesNobody(first) && !isProxyIn(second, trusted)) {
+  const isForwarded = saysNoAddress(first) || (hasAddress(first) && !SERVER_PORT.test(first))
+  if (isForwarded && !/^"|,/.test(first) && !saysNoAddress(first) && !isProxyIn(second, trusted)) {
     return { ip: visitorOfRequest(first, forwardedIn(tail), trusted) }
   }
   if (isForwarded) return { ip: visitorOfRequest(second, [first, ...forwardedIn(tail)], trusted) }

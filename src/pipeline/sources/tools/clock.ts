@@ -68,7 +68,7 @@ export function segmentTime(call: JsonObject, sentAt: unknown, receivedAtMs: num
   return correctedTime(original, sentAt, forwardedMs) ?? iso(forwardedMs)
 }
 
-/** An existing `timestamp` counts as it is, whoever set it; `originalTimestamp` is corrected. */
+/** An existing `timestamp` counts as it is; `originalTimestamp` is corrected. */
 export function rudderstackTime(call: JsonObject, sentAt: unknown, receivedAtMs: number): EventTime {
   const { timestamp, originalTimestamp, receivedAt } = call
   const ms = instantOf(timestamp)

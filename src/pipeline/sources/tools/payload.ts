@@ -29,7 +29,7 @@ export function* readPayload(text: string, lists: readonly string[] = [], charse
 export function* readQuery(query: string, lists: readonly string[] = [], charsetField?: string): SlicedWork<unknown> {
   const parameters = yield* readParameters(query, charsetField)
   const { data } = parameters
-  // What stands beside the data is about the request, such as `verbose=1`: it is no part of an event.
+  // Parameters beside the data are about the request, such as `verbose=1`. They are no part of an event.
   return data === undefined ? parameters : yield* readData(data, lists)
 }
 
