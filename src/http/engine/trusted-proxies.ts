@@ -1,7 +1,7 @@
 import { setting } from '../../config/setting.ts'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { Proxies, ProxyHop } from '../../pipeline/event/client-address.ts'
-import { NetworkList } from '../../pipeline/event/network-list.ts'
+import { NetworkSet } from '../../pipeline/event/network-set.ts'
 import { InputError } from '../../run/errors.ts'
 import { CLIENT_HEADERS, type ClientHeader } from './head.ts'
 import { PUBLISHED_PROXIES, UNPUBLISHED_PROXIES } from './published-proxies.ts'
@@ -23,12 +23,12 @@ export interface TrustedProxies extends Proxies {
  * @throws RangeError that names the wrong entry, and says what to write in its place
  */
 export function trustedProxies(entries: readonly string[]): TrustedProxies {
-  const groups: { readonly proxy: TrustedProxy; readonly list: NetworkList }[] = []
-  const plain = new NetworkList()
+  const groups: { readonly proxy: TrustedProxy; readonly list: NetworkSet }[] = []
+  const plain = new NetworkSet()
   for (const entry of entries) {
     const [place = '', header] = entry.split(/=(.*)/)
     const published = PUBLISHED_PROXIES[place.toLowerCase()]
-    const list = published === undefined && header === undefined ? plain : new NetworkList()
+    const list = published === undefined && header === undefined ? plain : new NetworkSet()
     for (const network of published?.networks ?? [place]) {
       if (!list.add(network)) throw new RangeError(whyNot(network))
     }

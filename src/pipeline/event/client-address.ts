@@ -1,5 +1,5 @@
 import { type Address, parseAddress } from './address.ts'
-import { NetworkList } from './network-list.ts'
+import { NetworkSet } from './network-set.ts'
 
 /*
  * How headers, log lines and fields of events write a client's address, and which address of a list is the visitor's.
@@ -131,8 +131,8 @@ function isLocal(peer: string | undefined, address: Address | undefined): boolea
 /**
  * The visitor in a field of an event: an address or a list, in any spelling. Of a list that has only private addresses and
  * trusted proxies, the first one is nearest to the visitor.
- * @returns a plain address as it is; undefined when the field says that there is no address; a text without an address as it is, so that it can be
- * reported
+ * @returns a plain address as it is; undefined when the field says that there is no address; a text without an address as it is, so
+ * that it can be reported
  */
 export function visitorInField(written: string, trusted: Proxies = NO_PROXIES): string | undefined {
   if (parseAddress(written) !== undefined) return written
@@ -257,7 +257,7 @@ function withPrivate(trusted: Proxies): Proxies {
  * Networks that no visitor of a website has: private, shared, local and reserved ones. Those for documentation are not among them, because
  * examples write visitors with them.
  */
-const PRIVATE_NETWORKS = new NetworkList()
+const PRIVATE_NETWORKS = new NetworkSet()
 for (const network of [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.168.0.0/16', '198.18.0.0/15', '224.0.0.0/3', '::/127', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],

@@ -1,10 +1,10 @@
 import { type Address, parseAddress } from './address.ts'
 
 /**
- * A list of a few networks. Node's `BlockList` does the same, and takes 2.5 µs for each address that it checks, which is longer than
+ * A set of a few networks. Node's `BlockList` does the same, and takes 2.5 µs for each address that it checks, which is longer than
  * reading the line of a log.
  */
-export class NetworkList {
+export class NetworkSet {
   readonly #v4: { readonly first: number; readonly mask: number }[] = []
   readonly #v6: { readonly first: readonly number[]; readonly bits: number }[] = []
 

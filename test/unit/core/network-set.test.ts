@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { BlockList } from 'node:net'
 import { test } from 'node:test'
 import { parseAddress } from '../../../src/pipeline/event/address.ts'
-import { NetworkList } from '../../../src/pipeline/event/network-list.ts'
+import { NetworkSet } from '../../../src/pipeline/event/network-set.ts'
 
 test('a list has the addresses of its networks, as the block list of Node has them', () => {
   const networks = [
@@ -28,7 +28,7 @@ test('a list has the addresses of its networks, as the block list of Node has th
   ]
   addresses.push('::', '::1', '::2', 'fe7f::1', 'febf::1', 'fec0::1', '2001:db8:7fff::', '2001:db8:8000::', 'ffff::')
   for (const network of networks) {
-    const list = new NetworkList()
+    const list = new NetworkSet()
     assert.ok(list.add(network))
     const [first, bits] = network.split('/')
     const family = first!.includes(':') ? 'ipv6' : 'ipv4'
@@ -43,6 +43,6 @@ test('a list has the addresses of its networks, as the block list of Node has th
 
 test('what is no network is refused', () => {
   for (const text of ['', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8x', 'localhost']) {
-    assert.equal(new NetworkList().add(text), false, text)
+    assert.equal(new NetworkSet().add(text), false, text)
   }
 })
