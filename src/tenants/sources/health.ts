@@ -185,7 +185,7 @@ function invalidAddress({ addressLine }: JudgedSource, { recent }: SourceCounts)
   return {
     kind: 'invalid_address',
     text: `${shareText(recent.invalidIp, all)} since yesterday had an invalid address.`,
-    mend: 'Send the IPv4 or IPv6 address of the visitor as text, not the name of a host.',
+    mend: 'Send one IPv4 or IPv6 address of the visitor as text, not the name of a host.',
     ...(addressLine && { code: addressLine }),
   }
 }
