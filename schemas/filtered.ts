@@ -13,7 +13,7 @@ export const FILTERED = {
   own: { label: 'by your rule own', about: 'your own traffic' },
   always_noise: { label: 'by your rule always-noise', about: 'always noise' },
   unclassified: { label: 'by your rule unclassified', about: 'unknown class' },
-  /** Of a stage of your own, or of a later version. */
+  /** Reasons of a stage of your own, or of a later version. */
   other: { label: 'for other reasons', about: 'other reasons' },
 } as const
 

@@ -91,7 +91,7 @@ const DECODERS: Readonly<Record<Coding, Decoder | undefined>> = {
 /** Values of `content-encoding` that every body may have. */
 const GZIP = ['gzip', 'x-gzip']
 const PLAIN = ['', 'identity']
-/** Those of senders besides. */
+/** Other values, which only bodies of sources may have. */
 const OTHERS = ['deflate', 'br', ...(ZSTD === undefined ? [] : ['zstd'])]
 
 /**

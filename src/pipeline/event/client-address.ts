@@ -129,7 +129,7 @@ function isLocal(peer: string | undefined, address: Address | undefined): boolea
 }
 
 /**
- * The visitor in a field of an event: an address or a list, in any spelling. Of a list that has only private addresses and
+ * The visitor in a field of an event: an address or a list, in any spelling. In a list that has only private addresses and
  * trusted proxies, the first one is nearest to the visitor.
  * @returns a plain address as it is; undefined when the field says that there is no address; a text without an address as it is, so
  * that it can be reported
@@ -179,7 +179,7 @@ function walk(
   return undefined
 }
 
-/** The entries of a list with commas between, from left to right. Of a long list only the right end is read. */
+/** The entries of a list with commas between, from left to right. Only the right end of a long list is read. */
 function entriesOf(list: string): readonly string[] {
   if (!list.includes(',')) return [list]
   if (list.length > LIST_MAX_CHARS) {

@@ -61,7 +61,7 @@ export function readPosthogEvents(payload: unknown, receivedAtMs: number, query 
   return listOf(events).map((event) => readEvent(objectOf(event), clock, receivedAtMs))
 }
 
-/** What a request says of its sender's clock. */
+/** The fields of a request about its sender's clock. */
 interface RequestClock {
   readonly sentAt?: unknown
   /** For events without one. */

@@ -25,7 +25,7 @@ export interface Limit {
   readonly name: string
   /** Names the counters in Redis (`keys.tokens`). Unique. A new name begins anew. */
   readonly counter: string
-  /** What takes tokens: each request with a key takes 1, a lookup 1 for each address. */
+  /** The calls that take tokens: a request with a key takes 1, a lookup 1 for each address. */
   readonly counts: 'requests' | 'lookups'
   readonly scope: keyof typeof SCOPES
   /** Maximum number of tokens. */
@@ -63,7 +63,7 @@ const LIMITS: readonly Limit[] = [REQUEST_RATE, DAILY_LOOKUPS]
 
 /** A limit after a request took its tokens, or was refused. */
 export interface LimitDecision {
-  /** Of the limit. */
+  /** Name of the limit. */
   readonly name: string
   readonly allowed: boolean
   /** Size of the limit. */

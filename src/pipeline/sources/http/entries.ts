@@ -69,7 +69,7 @@ interface RequestFacts {
   hold(bytes: number): void
 }
 
-/** What the sender says of an entry beside it, for entries that do not say it themselves. */
+/** Id and time that the sender gives next to an entry. They count only if the entry has none itself. */
 interface EntryFacts {
   readonly event_id?: string | undefined
   /** RFC 3339 */
@@ -214,7 +214,7 @@ export class EntryReader {
     const isShort = line.length <= LOG_LINE_MAX_CHARS
     const result = isShort ? this.#readLog(line, (event) => this.#eventLine(event, facts)) : undefined
     if (result === undefined) {
-      // Firehose repeats a request that is refused. Messages that no one can read are counted.
+      // A refused request would be repeated by Firehose, so an unreadable message is counted as rejected.
       if (facts !== undefined) return rejectedLine(NO_LOG_LINE)
       this.#unknown++
       // It is rejected by the reader of lines, which says where it is broken as JSON.

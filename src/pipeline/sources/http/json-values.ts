@@ -134,7 +134,7 @@ export class JsonValues {
     return until
   }
 
-  /** What comes after an object in its line is another object, or makes it a broken line. */
+  /** After an object, its line has another object or ends. Anything else makes it a broken line. */
   #afterObject(bytes: Buffer, from: number, values: BodyValue[]): number {
     let at = from
     while (at < bytes.length && isBlankInLine(bytes[at]!)) at++

@@ -26,11 +26,11 @@ export class SyncTally {
   lines = 0
   /** Events that the API has accepted. */
   sent = 0
-  /** Those of them that the API did not store, as far as it has judged them. */
+  /** Accepted events that were filtered, as far as they are judged. */
   readonly filtered: Partial<Record<FilteredBy, number>> = {}
   invalidIp = 0
   noIp = 0
-  /** Those of them that a batch job has still to judge. */
+  /** Accepted events that a batch job has not judged yet. */
   unjudged = 0
   /** Lines without an event, by reason. */
   readonly skipped = new Map<string, number>()

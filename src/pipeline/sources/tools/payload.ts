@@ -34,7 +34,7 @@ export function* readQuery(query: string, lists: readonly string[] = [], charset
 }
 
 /**
- * The parameters of a form, decoded. Of parameters with the same name the last one counts.
+ * The parameters of a form, decoded. The last parameter of a name counts.
  * @param charsetField as in `ToolRoute`
  */
 export function* readParameters(form: string, charsetField?: string): SlicedWork<Record<string, string>> {
