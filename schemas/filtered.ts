@@ -35,6 +35,17 @@ export function addFiltered(counts: Partial<Record<FilteredBy, number>>, by: Fil
   counts[by] = (counts[by] ?? 0) + events
 }
 
+/** The number of events of all reasons. */
+export function filteredSum(counts: FilteredCounts): number {
+  return Object.values(counts).reduce((sum, events) => sum + events, 0)
+}
+
+/** The counts, with `other` for the events of `all` that have no reason: earlier versions count none. */
+export function withOthers(counts: FilteredCounts, all: number): FilteredCounts {
+  const rest = all - filteredSum(counts)
+  return rest > 0 ? { ...counts, other: (counts.other ?? 0) + rest } : counts
+}
+
 /** `20 from private addresses, 5 from bots`: the most frequent reason first; `''` when there is none. */
 export function filteredText(counts: FilteredCounts): string {
   return (

@@ -1,6 +1,12 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { addFiltered, type FilteredBy, type FilteredCounts, filteredBy } from '../../../../schemas/filtered.ts'
+import {
+  addFiltered,
+  type FilteredBy,
+  type FilteredCounts,
+  filteredBy,
+  withOthers,
+} from '../../../../schemas/filtered.ts'
 import { cutText } from '../../../run/cut-text.ts'
 import { InputError, StartupError } from '../../../run/errors.ts'
 import { type DelayBounds, growingDelay, pause } from '../../../run/loop.ts'
@@ -143,11 +149,9 @@ function answerOf(found: unknown): SentAnswer {
   for (const [name, events] of Object.entries(Object(filtered_reasons))) {
     addFiltered(reasons, filteredBy('', name), count(events))
   }
-  // An earlier version gives no reasons.
-  const rest = count(filtered) - Object.values(reasons).reduce((sum, events) => sum + events, 0)
-  if (rest > 0) addFiltered(reasons, 'other', rest)
   return {
-    ...{ rejected: count(rejected), filtered: reasons, invalidIp: count(invalid_ip), noIp: count(no_ip) },
+    ...{ rejected: count(rejected), filtered: withOthers(reasons, count(filtered)) },
+    ...{ invalidIp: count(invalid_ip), noIp: count(no_ip) },
     jobId: typeof job_id === 'string' ? job_id : undefined,
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { BATCH_LIMITS, type BatchSummary } from '../../../../../schemas/api/batch.ts'
-import { addFiltered, type FilteredBy } from '../../../../../schemas/filtered.ts'
+import { withOthers } from '../../../../../schemas/filtered.ts'
 import type { Addresses } from '../../../../../schemas/tenant.ts'
 import type { TenantRules } from '../../../../../schemas/tenant-rules.ts'
 import { assertSameConnection, lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
@@ -242,10 +242,7 @@ export class RedisFeederStore implements FeederStore {
     const reasons = [...counts].flatMap(([name, events]) =>
       name.startsWith(FILTERED_COUNT) ? [[name.slice(FILTERED_COUNT.length), events]] : [],
     )
-    const filtered: Partial<Record<FilteredBy, number>> = Object.fromEntries(reasons)
-    // A worker of an earlier version counts no reasons.
-    const rest = (dropped.filtered ?? 0) - Object.values(filtered).reduce((sum, events) => sum + events, 0)
-    if (rest > 0) addFiltered(filtered, 'other', rest)
+    const filtered = withOthers(Object.fromEntries(reasons), dropped.filtered ?? 0)
     const proxied = proxiedOf(filtered, finished - (dropped.duplicates ?? 0))
     const noise = {
       ...(proxied && { warning: `${proxiedText(proxied)} ${proxiedRemedy(proxied)}` }),

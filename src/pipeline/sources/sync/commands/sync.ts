@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { appendFileSync, mkdirSync, type Stats, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { SingleBar } from 'cli-progress'
-import { filteredText } from '../../../../../schemas/filtered.ts'
+import { filteredSum, filteredText } from '../../../../../schemas/filtered.ts'
 import type { Config } from '../../../../config/config.ts'
 import { trustedDataDir } from '../../../../embedded/processes/data-dir.ts'
 import { trustedProxies } from '../../../../http/engine/trusted-proxies.ts'
@@ -208,7 +208,7 @@ async function openCheckpoint(
 
 function printTally({ stdout, stderr }: CliContext, tally: SyncTally, { json }: SyncChoice): void {
   const { lines, sent, filtered, invalidIp, noIp, unjudged, skipped, rejected, reasons, errors } = tally
-  const noise = Object.values(filtered).reduce((sum, by) => sum + by, 0)
+  const noise = filteredSum(filtered)
   const skippedLines = [...skipped.values()].reduce((sum, by) => sum + by, 0)
   if (json) {
     printJson(stdout, {
