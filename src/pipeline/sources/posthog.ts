@@ -154,7 +154,7 @@ const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })`,
     },
     {
       title: 'HTML, in place of the snippet of PostHog',
-      about: 'The script still comes from PostHog. Its events go to ipid only.',
+      about: 'The script still comes from PostHog. Its events go to ipid instead.',
       key: 'browser',
       code: `<script async crossorigin="anonymous" src="${ARRAY_JS}" onload="posthog.init('${browserKey}', { api_host: '${base}/s/posthog' })"></script>`,
     },

@@ -131,7 +131,7 @@ export function addressSample(code: string): SetupBlock {
 
 /** The line of the tool's own HTML snippet that sends its events to ipid. @param line that it replaces */
 export function snippetBlock(tool: string, line: string, code: string): SetupBlock {
-  const about = `Leave the rest of the snippet as it is: the script still comes from ${tool}. Its events go to ipid only.`
+  const about = `Leave the rest of the snippet as it is: the script still comes from ${tool}. Its events go to ipid instead.`
   return { title: `HTML, in the snippet of ${tool} in place of ${line}`, about, key: 'browser', code }
 }
 
