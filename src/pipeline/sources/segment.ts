@@ -54,7 +54,7 @@ analytics.page()`,
     ),
     {
       title: 'JavaScript beside Segment, after your own analytics.load(…)',
-      about: 'Copies each call to ipid, once, and changes nothing for Segment.',
+      about: 'Copies each call to ipid, and changes nothing for Segment. A copy that fails on its way is not repeated.',
       key: 'browser',
       code: `analytics.addSourceMiddleware(({ payload, next }) => {
   fetch('${base}/s/segment/${browserKey}', { method: 'POST', keepalive: true, body: JSON.stringify(payload.obj) }).catch(() => {})
