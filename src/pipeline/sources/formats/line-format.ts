@@ -1,5 +1,5 @@
 import type { Proxies } from '../../event/client-address.ts'
-import type { Mapping } from '../mapping.ts'
+import type { Mapping } from '../mapped-fields.ts'
 import { stringifyExactly } from '../tools/exact-json.ts'
 import { TooDeepError } from '../tools/nested-json.ts'
 import type { ToolEvent } from '../tools/tool-event.ts'
@@ -76,7 +76,7 @@ export function eventLine(event: ToolEvent, ownId: () => string): string {
 }
 
 /** For lines without a request, such as those that start with `#`. */
-export const COMMENT: LineResult = { skipped: 'comment' }
+export const COMMENT = { skipped: 'comment' } as const satisfies LineResult
 
 /** Whether at least half of the lines match. Lines of another program may be among them. */
 export function most(lines: readonly string[], matches: (line: string) => boolean): boolean {
