@@ -314,7 +314,7 @@ async function opensOnly(instance: TestInstance): Promise<void> {
   assert.equal(script.headers.get('x-content-type-options'), 'nosniff')
   // It takes nothing of the rate: a browser does not ask again.
   assert.equal(script.headers.get('ratelimit-limit'), null)
-  assert.ok(gzipSync(text).length <= 2_048)
+  assert.ok(gzipSync(text).length <= 3_072)
   for (const path of [
     '<script>alert(1)</script>',
     '%0d%0aset-cookie:%20a=b',

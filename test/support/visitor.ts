@@ -1,4 +1,4 @@
-import type { Request } from 'playwright-core'
+import type { BrowserContextOptions, Request } from 'playwright-core'
 import { sharedChromium } from './chromium.ts'
 
 /** Libraries send nothing from a browser that tests drive. */
@@ -18,10 +18,11 @@ export async function openVisitor(
   t: { after(hook: () => unknown): void },
   hosts: readonly string[],
   answer: (url: URL, request: Request) => Answer = () => undefined,
+  options?: BrowserContextOptions,
 ) {
   const browser = await sharedChromium()
   if (typeof browser === 'string') throw new Error(browser)
-  const context = await browser.newContext()
+  const context = await browser.newContext(options)
   t.after(() => context.close())
   await context.addInitScript(DRIVEN_BY_PEOPLE)
   const wrong: string[] = []

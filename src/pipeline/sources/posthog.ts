@@ -154,7 +154,8 @@ const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })`,
     },
     {
       title: 'HTML, in place of the snippet of PostHog',
-      about: 'The script still comes from PostHog. Its events go to ipid instead. Call posthog when it has loaded, not before.',
+      about:
+        'The script still comes from PostHog. Its events go to ipid instead. Call posthog when it has loaded, not before.',
       key: 'browser',
       code: `<script async crossorigin="anonymous" src="${ARRAY_JS}" onload="posthog.init('${browserKey}', { api_host: '${base}/s/posthog' })"></script>`,
     },

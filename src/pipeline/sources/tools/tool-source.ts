@@ -3,6 +3,7 @@ import { botOf } from '../../../enrichment/bots/user-agent.ts'
 import { clientAddress } from '../../../http/engine/client-address.ts'
 import type { ArrivedRequest } from '../../../http/engine/engine.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
+import type { RequestHead } from '../../../http/engine/head.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
 import { type TrustedProxies, trustedProxies, trustedProxiesSetting } from '../../../http/engine/trusted-proxies.ts'
@@ -73,9 +74,12 @@ export interface ToolRoute {
    * @param query of the request, without a question mark
    * @throws HttpError that refuses the request as a whole
    */
-  read(payload: unknown, receivedAtMs: number, query: string): readonly (ToolEvent | RefusedEvent)[]
+  read(payload: unknown, receivedAtMs: number, query: string, head: RequestHead): readonly (ToolEvent | RefusedEvent)[]
   /** The answer that the tool's libraries take for success. */
-  answer(tally: Tally, request: ToolRequest): Pick<HttpResponse, 'status' | 'type'> & { readonly body: string }
+  answer(
+    tally: Tally,
+    request: ToolRequest,
+  ): Pick<HttpResponse, 'status' | 'type' | 'headers'> & { readonly body: string }
   /** The answer to a request that failed. Default: `{"detail"}`. */
   refuse?(error: HttpError): HttpResponse
 }
@@ -100,10 +104,14 @@ export function settingsRoute(
   }
 }
 
-/** An image of one pixel, for libraries that send by loading an image: any other answer counts as a failure. */
+/**
+ * An image of one pixel, for senders that load an image: libraries take any other answer for a failure. A stored image would be a view
+ * that is not counted.
+ */
 export const PIXEL = {
   status: 200,
   type: 'image/gif',
+  headers: { 'cache-control': 'no-store', 'cross-origin-resource-policy': 'cross-origin' },
   body: 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01L\0;',
 }
 
@@ -245,7 +253,7 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
       const payload = yield* read
       payloads.set(exchange, { value: payload, bytes: Buffer.byteLength(text) })
       const sender = new Sender(exchange, trusted, caller.source!)
-      return eventsOf(route, payload, exchange.request.query, sender)
+      return eventsOf(route, payload, exchange.request, sender)
     },
     answer(tally, exchange) {
       const { value: payload, bytes } = payloads.get(exchange)!
@@ -259,11 +267,16 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
 const EVENTS_AT_ONCE = 8
 
 /** Translates the events of a payload while they are read. */
-function* eventsOf(route: ToolRoute, payload: unknown, query: string, sender: Sender): Iterable<object> {
+function* eventsOf(
+  route: ToolRoute,
+  payload: unknown,
+  { query, head }: ArrivedRequest,
+  sender: Sender,
+): Iterable<object> {
   const { lists = [], read } = route
   const nowMs = Date.now()
   for (const part of partsOf(payload, lists)) {
-    const events = part instanceof RefusedEvent ? [part] : read(part, nowMs, query)
+    const events = part instanceof RefusedEvent ? [part] : read(part, nowMs, query, head)
     for (const event of events) {
       if (event instanceof RefusedEvent) {
         yield event
