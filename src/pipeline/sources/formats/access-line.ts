@@ -1,7 +1,9 @@
-import { type JsonObject, pageOf, type ToolEvent, unlessEmpty } from '../tools/tool-event.ts'
+import { type JsonObject, labelOf, pageOf, type ToolEvent, unlessEmpty } from '../tools/tool-event.ts'
 import type { LineResult } from './line-format.ts'
 
-/** A request as a web server or a proxy logs it. `-` and `''` mean that a text is missing. */
+/**
+ * A request as a web server or a proxy logs it. `-` and `''` mean that a text is missing. Undefined: the log does not have the field.
+ */
 export interface AccessLine {
   readonly ip: string | undefined
   /** RFC 3339 */
@@ -22,13 +24,18 @@ export interface AccessLine {
 }
 
 const NO_PAGE_VIEW: LineResult = { skipped: 'no page view' }
+const NO_USER_AGENT: LineResult = { skipped: 'no user agent' }
 
-/** @param all false: only page views become events */
+/**
+ * Requests for no page, and those whose log names no user agent where it has one, are no page views: every browser sends one.
+ * @param all false: only page views become events
+ */
 export function accessEvent(line: AccessLine, all: boolean): LineResult {
-  const isPage = isPageView(line)
-  if (!isPage && !all) return NO_PAGE_VIEW
-  const { method, status, bytes, others } = line
   const userAgent = given(line.userAgent)
+  const isRead = isPageRead(line)
+  const isPage = isRead && (userAgent !== undefined || line.userAgent === undefined)
+  if (!isPage && !all) return isRead ? NO_USER_AGENT : NO_PAGE_VIEW
+  const { method, status, bytes, others } = line
   const properties: Record<string, unknown> = {}
   if (method !== '') properties.method = method
   if (status !== 0) properties.status = status
@@ -51,6 +58,11 @@ export function given(text: string | undefined): string | undefined {
   return text === '-' || text === '' ? undefined : text
 }
 
+/** A text of JSON, or `-` when it is missing; undefined when the log does not have the key. */
+export function labelIn(record: JsonObject, key: string): string | undefined {
+  return key in record ? (labelOf(record[key]) ?? '-') : undefined
+}
+
 /** Endings of files that a page loads, and of files for programs. A PDF is not one: people read it. */
 const ASSETS = new Set(
   (
@@ -62,8 +74,8 @@ const ASSETS = new Set(
 const LONGEST_ASSET_CHARS = Math.max(...[...ASSETS].map(({ length }) => length))
 const PAGE_TYPE = /^(?:text\/html|application\/(?:xhtml\+xml|pdf))\b/i
 
-/** A person asked for a page and got it. HEAD requests come from monitors and link checkers. */
-function isPageView({ method, status, url, contentType }: AccessLine): boolean {
+/** Somebody asked for a page and got it. HEAD requests come from monitors and link checkers. */
+function isPageRead({ method, status, url, contentType }: AccessLine): boolean {
   if (method !== 'GET' || ((status < 200 || status > 299) && status !== 304)) return false
   const type = given(contentType)
   return type === undefined ? !isAsset(url ?? '') : PAGE_TYPE.test(type)
