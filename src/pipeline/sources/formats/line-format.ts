@@ -36,6 +36,8 @@ export interface LineReader {
    * middle of the file. Undefined: the format has none, or none has come yet.
    */
   readonly header: string | undefined
+  /** False after a part of a line whose rest is still to come. Another reader cannot continue there. Default: true. */
+  readonly isBetween?: boolean
 }
 
 /** `skipped` and `rejected` are reasons, which quote nothing of the line. */
