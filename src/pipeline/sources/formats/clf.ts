@@ -172,12 +172,15 @@ export function withoutHashes(text: string): string {
 /** A peer by its name, ident and user. */
 const NAMED_PEER = /^[\w-]+(?:\.[\w-]+)* \S+ \S+$/
 
+/** A time is no virtual host. */
+const TIME = /^\d{4}-\d\d-\d\dT/
+
 /** A line that says who asked. What a collector puts before it does not. */
 function matchOf(line: string): RegExpExecArray | undefined {
   const match = LINE.exec(line)
   if (match === null) return undefined
   const [, first = '', second = ''] = WORDS.exec(match[1]!) ?? []
-  const isPeer = hasAddress(first) || hasAddress(second) || addressOrNone(first) === undefined
+  const isPeer = hasAddress(first) || (hasAddress(second) && !TIME.test(first)) || addressOrNone(first) === undefined
   return isPeer || NAMED_PEER.test(match[1]!) ? match : undefined
 }
 
