@@ -37,6 +37,9 @@ export const SourceFacts = Type.Object({
       description: 'Where fields of events are in its JSON: `src/pipeline/sources/mapping.ts`',
     }),
   ),
+  all: Type.Optional(
+    Type.Boolean({ description: 'Whether requests of its logs that are no page views become events too' }),
+  ),
   verify: Type.Optional(
     Type.String({
       maxLength: 200,

@@ -1,5 +1,5 @@
 /**
- * Why events are filtered: the class of their address, their bot, or a rule of the tenant. `label` follows a number of events, `about`
+ * Why events are filtered: the class of their address, their bot, a rule of the tenant, or a request that read no page. `label` follows a number of events, `about`
  * says more.
  */
 export const FILTERED = {
@@ -13,9 +13,13 @@ export const FILTERED = {
   own: { label: 'by your rule own', about: 'your own traffic' },
   always_noise: { label: 'by your rule always-noise', about: 'always noise' },
   unclassified: { label: 'by your rule unclassified', about: 'unknown class' },
+  no_page: { label: 'that are no page views', about: 'requests that are no page views' },
   /** Reasons of a stage of your own, or of a later version. */
   other: { label: 'for other reasons', about: 'other reasons' },
 } as const
+
+/** Requests that read no page: see `isPageView`. They have a status of their own in `outcomes`. */
+export const NO_PAGE = 'no_page'
 
 /** Starts the reasons of bots in `outcomes`. */
 export const BOT = 'bot:'

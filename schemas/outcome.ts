@@ -16,6 +16,7 @@ export const OUTCOME_STATUS = {
   filtered: 'filtered',
   invalidIp: 'invalid_ip',
   noIp: 'no_ip',
+  noPage: 'no_page',
   rejected: 'rejected',
   dead: 'dead',
 } as const

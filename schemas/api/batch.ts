@@ -66,7 +66,8 @@ export const BatchSummary = Type.Object(
     ),
     filtered_reasons: Type.Optional(
       Type.Record(Type.String(), Type.Integer(), {
-        description: 'An extension: filtered events by class of their address, bot or rule',
+        description:
+          'An extension: filtered events by class of their address, bot or rule; no_page: requests that are no page views',
       }),
     ),
     errors: Type.Array(Type.Object({ line: Type.Integer(), detail: Type.String() }), {

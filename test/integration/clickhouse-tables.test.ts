@@ -204,6 +204,7 @@ test('health of sources is counted by their hours and days, from projections', a
     ...[outcome(2, 'rejected', { reason: 'a' }), outcome(3, 'rejected', { reason: 'b' }), outcome(1, 'invalid_ip')],
     ...[
       outcome(8, 'filtered', { classification: 'cdn' }),
+      outcome(6, 'no_page'),
       outcome(9, 'own stage'),
       outcome(99, 'no_ip', { source_id: '' }),
     ],
@@ -212,7 +213,7 @@ test('health of sources is counted by their hours and days, from projections', a
   const counts = await readSourceCounts(clickhouse.client, 'health', nowMs)
   assert.deepEqual([...counts.keys()].sort(), ['src_1111111', 'src_2222222'])
   const { delayMs, ...found } = counts.get('src_1111111')!
-  const today = { stored: 2, filtered: 8, noIp: 5, invalidIp: 1, rejected: 5, repeats: 0, other: 9 }
+  const today = { stored: 2, filtered: 14, noIp: 5, invalidIp: 1, rejected: 5, repeats: 0, other: 9 }
   assert.deepEqual(found, {
     today,
     recent: { ...today, stored: 3, repeats: 4 },
@@ -221,8 +222,8 @@ test('health of sources is counted by their hours and days, from projections', a
         { reason: 'b', events: 3 },
         { reason: 'a', events: 2 },
       ],
-      filteredToday: { cdn: 8 },
-      filteredRecent: { cdn: 8 },
+      filteredToday: { cdn: 8, no_page: 6 },
+      filteredRecent: { cdn: 8, no_page: 6 },
     },
     ...{ lastEventMs: nowMs, longestPauseMs: 27 * HOUR_MS, onlyFrom: '192.0.2.7' },
   })
@@ -243,11 +244,20 @@ test('health of sources is counted by their hours and days, from projections', a
     filtered(50, 'proxied', { source_id: 'src_rules', reason: 'own' }),
     filtered(20, 'proxied', { source_id: 'src_isp', classification: 'isp' }),
     outcome(90, 'duplicates', { tenant_id: 'proxied', source_id: '' }),
-    filtered(30, 'proxied-too', { source_id: 'src_3333333', classification: 'reserved', day: '2026-03-14' }),
+    filtered(20, 'proxied-too', { source_id: 'src_3333333', classification: 'reserved', day: '2026-03-14' }),
+    filtered(10, 'proxied-too', { source_id: 'src_3333333', classification: 'cloud', day: '2026-03-14' }),
+    outcome(90, 'no_page', { tenant_id: 'proxied-too', source_id: 'src_3333333', day: '2026-03-14' }),
   ]
   await clickhouse.client.insert({ table: 'outcomes', values: noise, format: 'JSONEachRow' })
-  const keys = { tenant_id: 'proxied', source_id: '', by: 'cdn', events: 12, all: 14 }
-  const source = { tenant_id: 'proxied-too', source_id: 'src_3333333', by: 'reserved', events: 30, all: 30 }
+  const keys = { tenant_id: 'proxied', source_id: '', by: 'cdn', by_events: 12, events: 12, all: 14 }
+  const source = {
+    tenant_id: 'proxied-too',
+    source_id: 'src_3333333',
+    by: 'reserved',
+    by_events: 20,
+    events: 30,
+    all: 30,
+  }
   assert.deepEqual(await readProxiedSenders(clickhouse.client, nowMs, 'proxied'), [keys])
   assert.deepEqual(await readProxiedSenders(clickhouse.client, nowMs), [source, keys])
 

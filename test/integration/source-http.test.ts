@@ -164,6 +164,42 @@ test('log shippers, edge logs and large bodies become events of their source, ea
     assert.equal((await fetch(`${url}?job=none`)).status, 404)
   })
 
+  await t.test(
+    'requests that are no page views are counted, live and in a job, and stored if the source says so',
+    async () => {
+      const { url, source_id: id } = await create(instance, '--preset', 'vector')
+      const entry = (n: number, more: object = {}) =>
+        JSON.stringify({ host: '17.0.0.1', event_id: `p${n}`, request: 'GET /p HTTP/1.1', status: 200, ...more })
+      const others = [
+        entry(0, { status: 404 }),
+        entry(0, { request: 'GET /s.css HTTP/1.1' }),
+        entry(0, { method: 'HEAD' }),
+      ]
+      const { body } = await post(url, [entry(1), ...others].join('\n'))
+      assert.deepEqual([body.received, body.accepted, body.filtered, body.filtered_reasons], [4, 1, 3, { no_page: 3 }])
+      const large = [entry(2), ...Array<string>(3_000).fill(others[1]!), entry(3, { host: '10.0.0.1' })]
+      const { body: job } = await post(url, large.join('\n'))
+      const read = async () => (await (await fetch(`${url}?job=${job.job_id}`)).json()) as BatchJob
+      const { result_summary: summary } = await until(read, ({ status }) => status === 'completed')
+      assert.deepEqual(
+        [summary!.processed, summary!.filtered, summary!.filtered_reasons, summary!.rejected],
+        [3_002, 3_001, { reserved: 1, no_page: 3_000 }, 0],
+      )
+      await untilStored(instance, id, 'p1 p2')
+      await until(
+        () => instance.query(`SELECT sum(events) FROM outcomes WHERE source_id = '${id}' AND status = 'no_page'`),
+        (found) => found === '3003',
+      )
+      const shown = await command(instance, ['source', 'show', id])
+      assert.equal(shown.today.filtered, 3_004)
+      assert.equal((await command(instance, ['source', 'set', id, '--all'])).all, true)
+      await until(
+        async () => (await post(url, entry(4, { status: 404 }))).body.accepted,
+        (accepted) => accepted === 1,
+      )
+    },
+  )
+
   await t.test('an endless body and one that unpacks to too much are refused, and nothing is kept', async () => {
     const { url, source_id: id } = await create(instance)
     const bomb = gzipSync(Buffer.alloc(105_000_000, 0x20))

@@ -34,6 +34,8 @@ interface ZstdPackage {
   readonly createZstdDecompress?: (options: object) => Transform
   readonly constants: { readonly ZSTD_d_windowLogMax?: number; readonly ZSTD_e_flush?: number }
 }
+/** The window of a standard stream of Brotli: RFC 7932, 9.1. */
+const BROTLI_WINDOW_LOG_MAX = 24
 /** The window that RFC 9659 allows in HTTP: 8 MB. Without a limit a few bytes could ask for 128 MB. */
 const ZSTD_WINDOW_LOG_MAX = 23
 
@@ -86,6 +88,15 @@ const DECODERS: Readonly<Record<Coding, Decoder | undefined>> = {
   'raw deflate': decoder(zlib.inflateRawSync, zlib.inflateRaw, zlib.createInflateRaw, Z_SYNC_FLUSH),
   br: decoder(zlib.brotliDecompressSync, zlib.brotliDecompress, zlib.createBrotliDecompress, BROTLI_OPERATION_FLUSH),
   zstd: ZSTD,
+}
+
+/**
+ * Most decoded bytes that a decoder keeps to repeat them. Those of gzip and deflate are 32 KB, as few as the pieces that it passes on, and
+ * not counted. Only bodies that are streamed count the others: of whole bodies two are decoded at a time.
+ */
+export function windowMaxBytes(coding: Coding): number {
+  if (coding === 'br') return 2 ** BROTLI_WINDOW_LOG_MAX
+  return coding === 'zstd' ? 2 ** ZSTD_WINDOW_LOG_MAX : 0
 }
 
 /** Values of `content-encoding` that every body may have. */

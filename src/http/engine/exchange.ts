@@ -274,7 +274,11 @@ export class Exchange implements RequestReceiver, InFlight {
    */
   stream(onSent?: (bytes: Buffer) => void): AsyncGenerator<Buffer, void, void> {
     const { bodyMaxBytes, takesAnyCoding: anyCoding = false } = this.endpoint
-    return readPieces(this.#body, this.request.head, bodyMaxBytes!, { anyCoding, onSent })
+    return readPieces(this.#body, this.request.head, bodyMaxBytes!, {
+      anyCoding,
+      onSent,
+      hold: (bytes) => this.hold(bytes),
+    })
   }
 
   /**

@@ -59,6 +59,8 @@ interface PieceOptions {
   /** See `Endpoint.takesAnyCoding`. */
   readonly anyCoding: boolean
   readonly onSent: ((bytes: Buffer) => void) | undefined
+  /** See `decodeStream`. */
+  hold(bytes: number): void
 }
 
 /** The body in pieces, decoded, with backpressure. Throws as `readText`, except for UTF-8. */
@@ -66,13 +68,13 @@ export async function* readPieces(
   body: RequestBody | undefined,
   { contentEncoding }: RequestHead,
   maxBytes: number,
-  { anyCoding, onSent }: PieceOptions,
+  { anyCoding, onSent, hold }: PieceOptions,
 ): AsyncGenerator<Buffer, void, void> {
   if (!(body instanceof BodyStream)) return
   const limited = limitBytes(body, maxBytes)
   const sent = onSent === undefined ? limited : tapped(limited, onSent)
   const start = anyCoding ? await startOf(sent, CODING_BYTES) : Buffer.alloc(0)
-  yield* decodeStream(startingWith(start, sent), codingOf(contentEncoding, anyCoding, start), maxBytes)
+  yield* decodeStream(startingWith(start, sent), codingOf(contentEncoding, anyCoding, start), maxBytes, hold)
 }
 
 async function* tapped(pieces: AsyncIterable<Buffer>, onSent: (bytes: Buffer) => void): AsyncGenerator<Buffer> {

@@ -283,8 +283,10 @@ function planRejected(
   if (isAsked && lost > 0) countOutcome(outcomes, key, lost)
 }
 
+const ONLY_COUNTED: ReadonlySet<string> = new Set([OUTCOME_STATUS.rejected, OUTCOME_STATUS.noIp, OUTCOME_STATUS.noPage])
+
 function isOnlyCounted(status: string): boolean {
-  return status === OUTCOME_STATUS.rejected || status === OUTCOME_STATUS.noIp
+  return ONLY_COUNTED.has(status)
 }
 
 function isFilteredKey(key: string): boolean {

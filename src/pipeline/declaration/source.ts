@@ -225,6 +225,8 @@ export interface ChunkCounts {
   readonly fed: number
   readonly rejected: number
   readonly invalidIp: number
+  /** Requests that are no page views. Default: 0. */
+  readonly noPage?: number
   readonly errors: readonly { readonly line: number; readonly detail: string }[]
   /** All rejected lines, ordered by the first occurrence of their reason. */
   readonly reasons: readonly RejectedGroup[]

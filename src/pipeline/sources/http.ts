@@ -2,6 +2,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { BATCH_LIMITS, type BatchJob } from '../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import type { SourceFacts } from '../../../schemas/api-key.ts'
+import { NO_PAGE } from '../../../schemas/filtered.ts'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { optional } from '../../config/setting.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
@@ -87,7 +88,7 @@ export const http: Source<typeof settings> = {
           request:
             'NDJSON, a JSON array, objects or lines of an access log, plain or compressed (gzip, deflate, br, zstd), up to 100 MB; the source says where the fields are',
           answer:
-            'The events are on disk: {"received","accepted","filtered","invalid_ip","no_ip","rejected"}, and "filtered_reasons" if any were filtered; or {"received","job_id"} for a large body',
+            'The events are on disk: {"received","accepted","filtered","invalid_ip","no_ip","rejected"}, and "filtered_reasons" if any were filtered, with no_page for requests of logs that are no page views; or {"received","job_id"} for a large body',
         }),
         bodyMaxBytes: BATCH_LIMITS.bodyMaxBytes,
         streamsBody: true,
@@ -279,18 +280,22 @@ async function keepLines(
   caller: Caller,
   keep: Tools['keep'],
 ): Promise<HttpResponse> {
-  const { text, events, others, noIp } = await exchange.inSlices(readLines(lines, caller.source!.id))
+  const { text, events, others, noIp, noPage } = await exchange.inSlices(readLines(lines, caller.source!.id))
   const rejected = others.length
   if (noIp > 0) others.push({ status: OUTCOME_STATUS.noIp, reason: '', events: noIp })
+  if (noPage > 0) others.push({ status: OUTCOME_STATUS.noPage, reason: '', events: noPage })
   return keep(
     text,
     events,
     exchange,
     caller,
-    ({ filtered, invalidIp, outcomes }, kept) => {
-      const accepted = events.length - filtered - invalidIp
+    ({ filtered: noise, invalidIp, outcomes }, kept) => {
+      const accepted = events.length - noise - invalidIp
+      const filtered = noise + noPage
       const counts = { received: lines.length, accepted, filtered, invalid_ip: invalidIp, no_ip: noIp, rejected }
-      const reasons = filtered > 0 && { filtered_reasons: filteredOf(outcomes) }
+      const reasons = filtered > 0 && {
+        filtered_reasons: { ...filteredOf(outcomes), ...(noPage > 0 && { [NO_PAGE]: noPage }) },
+      }
       return { ...answer(exchange, { ...counts, ...reasons }), after: kept }
     },
     others,
@@ -303,6 +308,7 @@ interface ReadLinesOfBody {
   /** The rejected lines. */
   readonly others: OtherEvents[]
   readonly noIp: number
+  readonly noPage: number
 }
 
 /** Characters of lines that are read between two yields. */
@@ -314,6 +320,7 @@ function* readLines(lines: readonly string[], sourceId: string): SlicedWork<Read
   const events: ReadEvent[] = []
   const others: OtherEvents[] = []
   let noIp = 0
+  let noPage = 0
   let codes = codesOf(text)
   let start = 0
   let yieldAt = YIELD_CHARS
@@ -329,13 +336,14 @@ function* readLines(lines: readonly string[], sourceId: string): SlicedWork<Read
     if (found !== undefined) events.push(found)
     else if (!('fault' in read!)) events.push(sliceEvent(text, start, read!))
     else if (read.fault === 'no address') noIp++
+    else if (read.fault === 'no page') noPage++
     else {
       const reason = read.fault === 'not JSON' ? NOT_JSON : read.detail
       others.push({ status: OUTCOME_STATUS.rejected, reason, events: 1 })
     }
     start += line.length + 1
   }
-  return { text, events, others, noIp }
+  return { text, events, others, noIp, noPage }
 }
 
 /** Amazon Data Firehose takes only an answer in its own form for a success. */

@@ -1,6 +1,9 @@
 import { InputError } from '../../run/errors.ts'
 import { hasAddress, type Proxies, visitorInField } from '../event/client-address.ts'
 import { readTime } from './batch/files/timestamps.ts'
+import { isPageView } from './formats/access-line.ts'
+import { requestOf } from './formats/clf.ts'
+import { MAPPED_FIELDS, type MappedField, type Mapping, type Paths, REQUEST_FIELDS } from './mapped-fields.ts'
 import { unmarked } from './tools/exact-json.ts'
 import {
   type JsonObject,
@@ -13,38 +16,7 @@ import {
   withRest,
 } from './tools/tool-event.ts'
 
-/**
- * Fields of an event that a source can take from any place in its JSON. `user_agent` becomes a property of that name, `url` and the
- * fields after it describe the page.
- */
-export const MAPPED_FIELDS = [
-  'ip',
-  'event_id',
-  'timestamp',
-  'event_type',
-  'account_id',
-  'session_id',
-  'platform',
-  'user_agent',
-  'user_properties',
-  'url',
-  'referrer',
-  'utm_source',
-  'utm_medium',
-  'utm_campaign',
-  'utm_term',
-  'utm_content',
-] as const
-export type MappedField = (typeof MAPPED_FIELDS)[number]
-
-/**
- * Where a source's fields are in its JSON, by field. A path is a key; dots lead into objects, and numbers into arrays:
- * `request.headers.0.value`, or `request.headers[0].value`. A path with braces is a text made of paths: `https://{host}{uri}`.
- */
-export type Mapping = Readonly<Partial<Record<MappedField, string>>>
-
-/** As `Mapping`; of several paths the first that leads to a value counts. */
-export type Paths = Readonly<Partial<Record<MappedField, string | readonly string[]>>>
+const REQUEST: ReadonlySet<string> = new Set(REQUEST_FIELDS)
 
 const PATH_MAX_CHARS = 500
 /** Text that is made of several paths is no longer than this: a path may be named many times. */
@@ -104,9 +76,7 @@ interface AddressOptions {
  */
 export function mappedReader(paths: Paths, { trusted, perhapsIp }: AddressOptions = {}): ReadMapped {
   const addressOf = (value: unknown) => addressIn(value, trusted)
-  const places = new Map<MappedField, readonly Place[]>(
-    MAPPED_FIELDS.map((field) => [field, [...listOfPaths(paths[field]), field].map(placeOf)]),
-  )
+  const places = placesOf(paths)
   const findPerhapsIp = perhapsIp === undefined ? undefined : placeOf(perhapsIp)
   return (object) => {
     const used: Step[] = []
@@ -115,18 +85,14 @@ export function mappedReader(paths: Paths, { trusted, perhapsIp }: AddressOption
     const takenFrom = <T>(fieldPlaces: readonly Place[], read: (value: unknown) => T | undefined): T | undefined => {
       for (const find of fieldPlaces) {
         const found = find(object)
-        const value = found && read(found.value)
-        if (value === undefined) continue
-        used.push(...found!.steps)
-        return value
+        if (found === undefined) continue
+        const value = found.value === NOTHING ? undefined : read(found.value)
+        if (value !== undefined || found.value === NOTHING) used.push(...found.steps)
+        if (value !== undefined) return value
       }
       return undefined
     }
-    // Logs write `-` for nothing.
-    const text = (field: MappedField) => {
-      const found = taken(field, labelOf)
-      return found === '-' ? undefined : found
-    }
+    const text = (field: MappedField) => taken(field, labelOf)
     const [event_id, timestamp] = [taken('event_id', idOf), taken('timestamp', timeOf)]
     let ip = taken('ip', addressOf)
     if (ip === undefined && findPerhapsIp !== undefined) {
@@ -141,7 +107,7 @@ export function mappedReader(paths: Paths, { trusted, perhapsIp }: AddressOption
     const userProperties = taken('user_properties', objectOrNot)
     const userAgent = text('user_agent')
     const utm = Object.fromEntries(UTM.map((name) => [name, text(name)]))
-    const page = pageOf(text('url'), text('referrer'), utm)
+    const page = pageOf(text('url') ?? lineIn(object, places).path, text('referrer'), utm)
     return {
       ip,
       event_id,
@@ -151,6 +117,68 @@ export function mappedReader(paths: Paths, { trusted, perhapsIp }: AddressOption
       user_properties: userProperties,
       page,
     }
+  }
+}
+
+/** Logs write it for nothing. */
+const NOTHING = '-'
+
+type Places = ReadonlyMap<MappedField, readonly Place[]>
+
+function placesOf(paths: Paths): Places {
+  return new Map(
+    MAPPED_FIELDS.map((field) => {
+      const own = REQUEST.has(field) ? [] : [field]
+      return [field, [...listOfPaths(paths[field]), ...own].map(placeOf)]
+    }),
+  )
+}
+
+/** The first value of a field that is a label. */
+function labelIn(object: JsonObject, places: readonly Place[]): string | undefined {
+  for (const find of places) {
+    const value = find(object)?.value
+    // Headers may be lists.
+    const label = labelOf(Array.isArray(value) ? value[0] : value)
+    if (label !== undefined && label !== NOTHING) return label
+  }
+  return undefined
+}
+
+/** The request line of an object. */
+function lineIn(object: JsonObject, places: Places): { readonly method?: string; readonly path?: string | undefined } {
+  const line = labelIn(object, places.get('request')!)
+  return line === undefined ? {} : requestOf(line)
+}
+
+/** Whether a log has a user agent for the request, and the visitor sent none: every browser sends one. */
+function isAnonymous(object: JsonObject, places: readonly Place[]): boolean {
+  const values = places.flatMap((find) => find(object) ?? []).flatMap(({ value }) => value)
+  return values.length > 0 && values.every((value) => value === NOTHING || value === '')
+}
+
+/** Whether a mapping says where the fields of a request are. */
+export function mapsRequest(paths: Paths): boolean {
+  return REQUEST_FIELDS.some((field) => paths[field] !== undefined && listOfPaths(paths[field]).length > 0)
+}
+
+/**
+ * Makes a filter of a source's objects: whether one may be a page view. An object that has neither status, method nor type of content
+ * may be one: it is an event, and not a request of a log.
+ */
+export function pageFilter(paths: Paths): (object: JsonObject, url: string | undefined) => boolean {
+  const places = placesOf(paths)
+  if (!mapsRequest(paths)) return () => true
+  return (object, url) => {
+    const label = (field: MappedField) => labelIn(object, places.get(field)!)
+    const status = Number.parseInt(label('status') ?? '', 10)
+    const facts = {
+      status: Number.isNaN(status) ? undefined : status,
+      method: (label('method') ?? (lineIn(object, places).method || undefined))?.toUpperCase(),
+      contentType: label('content_type'),
+    }
+    if (Object.values(facts).every((fact) => fact === undefined)) return true
+    return isPageView({ ...facts, url }) && !isAnonymous(object, places.get('user_agent')!)
   }
 }
 
@@ -182,6 +210,7 @@ function placeOf(text: string): Place {
     for (const [i, part] of parts.entries()) {
       const found = i % 2 === 1 ? valueAt(object, part) : undefined
       const text = i % 2 === 1 ? labelOf(found?.value) : part
+      if (i % 2 === 1 && text === NOTHING) return { value: NOTHING, steps: found!.steps }
       if (text === undefined || value.length + text.length > TEXT_MAX_CHARS) return undefined
       value += text
       if (found !== undefined) steps.push(...found.steps)
@@ -260,7 +289,7 @@ function addressIn(value: unknown, trusted: Proxies | undefined): unknown {
 }
 
 function idOf(value: unknown): unknown {
-  if (value === null || value === '' || value === '-') return undefined
+  if (value === null || value === '') return undefined
   return labelOf(value) ?? value
 }
 

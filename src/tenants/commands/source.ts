@@ -323,8 +323,8 @@ function addSet(source: Command, context: CliContext): void {
       'new secrets, from the environment or the terminal. http: VERCEL_DRAIN_SECRET; s3: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; amplitude-export: AMPLITUDE_API_KEY and AMPLITUDE_SECRET_KEY',
     )
     .action(async (id: string, { address, name, secret, json, ...others }: SourceOptions, command: Command) => {
-      if (!(address || name || secret || others.map || others.preset || others.verify)) {
-        command.error('nothing to set: give --address, --name, --map, --preset, --verify or --secret')
+      if (!(address || name || secret || others.map || others.preset || others.verify || others.all !== undefined)) {
+        command.error('nothing to set: give --address, --name, --map, --preset, --verify, --all or --secret')
       }
       const change = { ...(address && { address }), ...(name && { name }) }
       const changed = await manageTenants(context, command, async (admin, client) => {
@@ -437,6 +437,7 @@ function pairsOf({ prefix, tenantId, source }: StoredSource): (readonly [string,
     ...(source.browser_key ? [['browser key', source.browser_key] as const] : []),
     ...(source.preset ? [['preset', source.preset] as const] : []),
     ...Object.entries(source.map ?? {}).map(([field, path]) => ['map', `${field}=${path}`] as const),
+    ...(source.all ? [['requests', 'all'] as const] : []),
   ]
 }
 
@@ -449,6 +450,7 @@ function sourceJson({ prefix, tenantId, source, createdAt, lastUsed, revokedAt }
     address: source?.address,
     ...(source?.preset && { preset: source.preset }),
     ...(source?.map && { map: source.map }),
+    ...(source?.all && { all: true }),
     created_at: createdAt,
     last_used: lastUsed ?? null,
     revoked_at: revokedAt ?? null,

@@ -1,5 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
-import { addFiltered, type FilteredBy, filteredBy } from '../../../schemas/filtered.ts'
+import { addFiltered, type FilteredBy, filteredBy, NO_PAGE } from '../../../schemas/filtered.ts'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
 import { missingTable } from '../../stores/clickhouse/failures.ts'
@@ -134,6 +134,7 @@ export async function readSourceCounts(
 
 const STATUS: Readonly<Record<string, keyof SourceEvents>> = {
   [OUTCOME_STATUS.filtered]: 'filtered',
+  [OUTCOME_STATUS.noPage]: 'filtered',
   [OUTCOME_STATUS.noIp]: 'noIp',
   [OUTCOME_STATUS.invalidIp]: 'invalidIp',
   [OUTCOME_STATUS.rejected]: 'rejected',
@@ -157,7 +158,7 @@ function countsOf(stored: readonly StoredRow[], others: readonly OutcomeRow[]): 
   for (const row of others) {
     const counts = found.get(row.source_id) ?? NO_COUNTS
     const name = STATUS[row.status] ?? 'other'
-    const { reason, classification, recent: events } = row
+    const { reason, recent: events } = row
     found.set(row.source_id, {
       ...counts,
       today: { ...counts.today, [name]: counts.today[name] + row.today },
@@ -165,10 +166,14 @@ function countsOf(stored: readonly StoredRow[], others: readonly OutcomeRow[]): 
       ...(name === 'rejected' && {
         rejectedReasons: [...counts.rejectedReasons, { reason, events }].slice(0, REASONS_MAX),
       }),
-      ...(name === 'filtered' && withFiltered(counts, filteredBy(reason, classification), row)),
+      ...(name === 'filtered' && withFiltered(counts, byOf(row), row)),
     })
   }
   return found
+}
+
+function byOf({ status, reason, classification }: OutcomeRow): FilteredBy {
+  return status === OUTCOME_STATUS.noPage ? NO_PAGE : filteredBy(reason, classification)
 }
 
 function withFiltered({ filteredToday, filteredRecent }: SourceCounts, by: FilteredBy, { today, recent }: OutcomeRow) {

@@ -1,5 +1,5 @@
 import type { SourceFacts } from '../../../schemas/api-key.ts'
-import { type FilteredBy, type FilteredCounts, filteredText, mostFirst } from '../../../schemas/filtered.ts'
+import { type FilteredBy, type FilteredCounts, filteredText, mostFirst, NO_PAGE } from '../../../schemas/filtered.ts'
 import type { SourceGroup } from '../../pipeline/declaration/source.ts'
 import { countText, numbered } from '../../run/counted.ts'
 import { EVENTS_MIN, PROXIED_SHARE, type Proxied, proxiedOf, proxiedText, shareText } from './proxied.ts'
@@ -161,8 +161,14 @@ function silent(source: JudgedSource, counts: SourceCounts, nowMs: number): Find
   }
 }
 
-function noAddress({ group, address, addressLine }: JudgedSource, { recent }: SourceCounts): Finding | undefined {
-  const all = sumOf(recent)
+/** Events that may be visits. */
+function visitsOf({ recent, filteredRecent }: SourceCounts): number {
+  return sumOf(recent) - (filteredRecent[NO_PAGE] ?? 0)
+}
+
+function noAddress({ group, address, addressLine }: JudgedSource, counts: SourceCounts): Finding | undefined {
+  const { recent } = counts
+  const all = visitsOf(counts)
   if (recent.noIp * 2 <= all || recent.noIp === 0) return undefined
   const text = `${shareText(recent.noIp, all)} since yesterday had no address of a visitor, so no company can be found.`
   if (group === 'website') {
@@ -179,8 +185,9 @@ function noAddress({ group, address, addressLine }: JudgedSource, { recent }: So
   return { kind: 'no_address', text, mend, ...(addressLine && { code: addressLine }) }
 }
 
-function invalidAddress({ addressLine }: JudgedSource, { recent }: SourceCounts): Finding | undefined {
-  const all = sumOf(recent)
+function invalidAddress({ addressLine }: JudgedSource, counts: SourceCounts): Finding | undefined {
+  const { recent } = counts
+  const all = visitsOf(counts)
   if (recent.invalidIp * 2 <= all || recent.invalidIp === 0) return undefined
   return {
     kind: 'invalid_address',
@@ -191,14 +198,14 @@ function invalidAddress({ addressLine }: JudgedSource, { recent }: SourceCounts)
 }
 
 /** Undefined: most of its events do not come from infrastructure. */
-function proxiedIn({ recent, filteredRecent }: SourceCounts): Proxied | undefined {
-  return proxiedOf(filteredRecent, sumOf(recent) - recent.repeats)
+function proxiedIn(counts: SourceCounts): Proxied | undefined {
+  return proxiedOf(counts.filteredRecent, visitsOf(counts) - counts.recent.repeats)
 }
 
 function proxy(source: JudgedSource, counts: SourceCounts): Finding | undefined {
   const proxied = proxiedIn(counts)
   if (proxied === undefined) return undefined
-  if (isOwnMachine(source, proxied.by)) {
+  if (isOwnMachine(source, proxied.by) && proxied.by_events === proxied.events) {
     return {
       kind: 'proxy',
       text: `${shareText(proxied.events, proxied.all)} since yesterday were filtered, because ${OWN_MACHINE}.`,
@@ -219,20 +226,21 @@ export function isOwnMachine({ group, address, isOnThisMachine }: JudgedSource, 
 }
 
 /** Nothing is stored, and no proxy explains it. */
-function filtered({ tenantId }: JudgedSource, counts: SourceCounts): Finding | undefined {
+function filtered({ id, tenantId }: JudgedSource, counts: SourceCounts): Finding | undefined {
   const { recent, filteredRecent } = counts
   const all = sumOf(recent)
   const isMost = recent.filtered >= Math.max(EVENTS_MIN, PROXIED_SHARE * all)
   if (!isMost || recent.stored + recent.repeats > 0 || proxiedIn(counts) !== undefined) return undefined
-  const [[by] = ['other' as const]] = mostFirst(filteredRecent)
+  const reasons = mostFirst(filteredRecent)
+  const [by] = reasons.find(([name]) => name !== NO_PAGE) ?? reasons[0] ?? ['other' as const]
   return {
     kind: 'filtered',
     text: `${shareText(recent.filtered, all)} since yesterday were filtered as noise: ${filteredText(filteredRecent)}.`,
-    ...filteredRemedy(by, tenantId),
+    ...filteredRemedy(by, tenantId, id),
   }
 }
 
-function filteredRemedy(by: FilteredBy, tenantId: string): Pick<Finding, 'mend' | 'code'> {
+function filteredRemedy(by: FilteredBy, tenantId: string, id: string): Pick<Finding, 'mend' | 'code'> {
   switch (by) {
     case 'isp':
       return {
@@ -241,6 +249,11 @@ function filteredRemedy(by: FilteredBy, tenantId: string): Pick<Finding, 'mend' 
       }
     case 'bot':
       return { mend: 'If they are people, send the user agent of the visitor, not the one of your program.' }
+    case NO_PAGE:
+      return {
+        mend: 'A page view is a GET that was answered 2xx or 304, and not with a style, script or image. This stores all requests:',
+        code: `./ipid source set ${id} --all`,
+      }
     case 'own':
     case 'always_noise':
     case 'unclassified':

@@ -14,34 +14,40 @@ const SENDERS_MAX = 100
 
 /** Reads the projections `source_days`, `source_hours` and `hidden_days`. The same rule as `proxiedOf`. */
 const sendersSql = (where: string) => `
-  SELECT tenant_id, source_id, by, n AS events, total AS all
+  SELECT
+    tenant_id, source_id,
+    argMaxIf(class, n, class IN {classes:Array(String)}) AS by,
+    maxIf(n, class IN {classes:Array(String)}) AS by_events,
+    sumIf(n, class IN {classes:Array(String)}) AS events,
+    sum(n) AS all
   FROM
   (
-    SELECT tenant_id, source_id, by, sum(events) AS n, sum(n) OVER (PARTITION BY tenant_id, source_id) AS total
+    SELECT tenant_id, source_id, class, sum(events) AS n
     FROM
     (
       SELECT
         tenant_id, source_id,
-        if(status = '${OUTCOME_STATUS.filtered}' AND reason = '', classification, '') AS by,
+        if(status = '${OUTCOME_STATUS.filtered}' AND reason = '', classification, '') AS class,
         sum(events) AS events
       FROM outcomes
-      WHERE day >= {yesterday:Date32} AND status != 'duplicates' AND ${where}
+      WHERE day >= {yesterday:Date32} AND status NOT IN ('duplicates', '${OUTCOME_STATUS.noPage}') AND ${where}
       GROUP BY tenant_id, source_id, status, reason, classification
       UNION ALL
-      SELECT tenant_id, source_id, '' AS by, toInt64(count()) AS events
+      SELECT tenant_id, source_id, '' AS class, toInt64(count()) AS events
       FROM events
       WHERE toStartOfHour(received_at) >= toDateTime({seconds:UInt32}, 'UTC') AND ${where}
       GROUP BY tenant_id, source_id
       UNION ALL
-      SELECT tenant_id, source_id, '' AS by, toInt64(count()) AS events
+      SELECT tenant_id, source_id, '' AS class, toInt64(count()) AS events
       FROM ${HIDDEN}
       WHERE toDate32(received_at) >= {yesterday:Date32} AND ${where}
       GROUP BY tenant_id, source_id
     )
-    GROUP BY tenant_id, source_id, by
+    GROUP BY tenant_id, source_id, class
   )
-  WHERE by IN ({classes:Array(String)}) AND n >= {least:UInt32} AND n >= {share:Float64} * total
-  ORDER BY n DESC
+  GROUP BY tenant_id, source_id
+  HAVING events >= {least:UInt32} AND events >= {share:Float64} * all
+  ORDER BY events DESC
   LIMIT ${SENDERS_MAX}`
 
 /** A sender most of whose events since yesterday 0:00 UTC come from infrastructure. */
@@ -129,7 +135,7 @@ export class ProxiedWatch implements Service {
     const found = () => this.#found
     new Gauge({
       name: 'ipid_tenant_one_network_share',
-      help: 'Share of the events of a sender since yesterday from one class of infrastructure, if it is nearly all of them',
+      help: 'Share of the events of a sender since yesterday from infrastructure, if it is nearly all of them, by its largest class',
       labelNames: ['tenant', 'source', 'network'],
       aggregator: 'max',
       registers: [metrics],

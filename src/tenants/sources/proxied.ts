@@ -18,25 +18,33 @@ export const INFRASTRUCTURES = Object.keys(INFRASTRUCTURE) as readonly Infrastru
 
 /** Fewer events prove nothing. */
 export const EVENTS_MIN = 10
-/** Least share of one class. */
+/** Least share of all classes together. */
 export const PROXIED_SHARE = 0.8
 
-/** Most events of a sender come from one class of infrastructure. */
+/** Most events of a sender come from infrastructure. */
 export interface Proxied {
+  /** The class with most events. */
   readonly by: Infrastructure
+  readonly by_events: number
+  /** Of all classes. */
   readonly events: number
   readonly all: number
 }
 
-/** @param all events without repeats */
+/** @param all events without repeats and without requests that are no page views */
 export function proxiedOf(filtered: FilteredCounts, all: number): Proxied | undefined {
-  const by = INFRASTRUCTURES.find((name) => (filtered[name] ?? 0) >= Math.max(EVENTS_MIN, PROXIED_SHARE * all))
-  return by && { by, events: filtered[by]!, all }
+  const counts = INFRASTRUCTURES.map((name) => [name, filtered[name] ?? 0] as const)
+  const events = counts.reduce((sum, [, n]) => sum + n, 0)
+  if (events < Math.max(EVENTS_MIN, PROXIED_SHARE * all)) return undefined
+  const [by, most] = counts.reduce((best, one) => (one[1] > best[1] ? one : best))
+  return { by, by_events: most, events, all }
 }
 
 /** A sentence for people. @param when ends with a blank, such as `since yesterday ` */
-export function proxiedText({ by, events, all }: Proxied, when = ''): string {
-  return `${shareText(events, all)} ${when}came from addresses of ${INFRASTRUCTURE[by]}, and were filtered as noise.`
+export function proxiedText({ by, by_events: most, events, all }: Proxied, when = ''): string {
+  const named = INFRASTRUCTURE[by]
+  const network = most === events ? named : `infrastructure, ${countText(most)} of them of ${named}`
+  return `${shareText(events, all)} ${when}came from addresses of ${network}, and were filtered as noise.`
 }
 
 /** The remedy for a program that sends with an API key, a sentence. */

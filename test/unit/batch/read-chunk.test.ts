@@ -6,7 +6,7 @@ import type { BlankGap, ChunkContext, ChunkReading } from '../../../src/pipeline
 import { type Block, identityAt, rowAt, rowEnds } from '../../../src/pipeline/event/block.ts'
 import { compileValidator } from '../../../src/pipeline/event/validator.ts'
 import { TOO_LONG } from '../../../src/pipeline/sources/batch/line-chunker.ts'
-import { readChunk, rejectedLine } from '../../../src/pipeline/sources/batch/read-chunk.ts'
+import { NO_PAGE_LINE, readChunk, rejectedLine } from '../../../src/pipeline/sources/batch/read-chunk.ts'
 import { company, readWhole } from '../../support/batch.ts'
 
 const LINE_END = Buffer.from('\n')
@@ -212,7 +212,9 @@ test('a line nested too deep is rejected before it is parsed', () => {
 
 test('lines of a source name it in rows, blocks, counts and payloads, and may have no address', () => {
   const ofSource = { ...context, partitions: 1, sourceId: 'src_0123abc' }
-  const text = '{"ip":"192.0.2.1","event_id":"a"}\n{"event_id":"b"}\n{"ip":"nowhere"}\n{"ip":5}\nx\n'
+  const text =
+    '{"ip":"192.0.2.1","event_id":"a"}\n{"event_id":"b"}\n{"ip":"nowhere"}\n{"ip":5}\nx\n' +
+    `${NO_PAGE_LINE}\n`.repeat(2)
   const read = (more: Partial<ChunkContext>) =>
     readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(text) }, { ...ofSource, ...more })
   const { blocks, outcomes, counts } = read({})
@@ -220,11 +222,12 @@ test('lines of a source name it in rows, blocks, counts and payloads, and may ha
   const key = (status: string) => `acme\t2026-11-21\t${context.job}\t${status}\tsrc_0123abc`
   assert.deepEqual(Object.fromEntries(outcomes), {
     [key('no_ip\t\t')]: 1,
+    [key('no_page\t\t')]: 2,
     [key('invalid_ip\t\t')]: 1,
     [key('rejected\tschema\t')]: 1,
     [key('rejected\tnot JSON\t')]: 1,
   })
-  assert.deepEqual([counts.fed, counts.rejected, counts.invalidIp], [1, 3, 1])
+  assert.deepEqual([counts.fed, counts.rejected, counts.invalidIp, counts.noPage], [1, 3, 1, 2])
   assert.deepEqual(counts.reasons[0], { reason: 'has no address', count: 1, lines: [2] })
   const [judged] = eventsOf(read({ isJudged: true }).blocks)
   assert.match(judged!.row, new RegExp(`\t${context.job}\t\tsrc_0123abc$`))
@@ -236,6 +239,7 @@ test('lines of a source name it in rows, blocks, counts and payloads, and may ha
       ['!schema', '1', 'src_0123abc'],
       ['!not JSON', '1', 'src_0123abc'],
       ['!', '1', 'src_0123abc', 'no_ip'],
+      ['!', '2', 'src_0123abc', 'no_page'],
     ],
   )
   const [unnamed] = readWhole({ firstLine: 1, gaps: [], bytes: Buffer.from(text) }, context).counts.reasons

@@ -142,28 +142,30 @@ test('job lines that are no event are counted again when their count is lost', (
   assert.deepEqual(plan([job], facts({}, [], { conditions: 1 })).counts.left, 3)
 })
 
-test('events without an address are counted again when their count is lost, each request of a commit once', () => {
-  const noIp = (lines: number, sourceId = 'src_0123abc') => ({ status: 'no_ip', reason: '', lines, sourceId })
-  const key = `t\t${DAY}\t\tno_ip\t\t\tsrc_0123abc`
-  const counted = (events: number, sourceId = 'src_0123abc') => outcome('no_ip', events, '', { sourceId })
-  const known = (events: number) => facts({}, events === 0 ? [] : [counted(events), counted(9, 'src_7654321')])
-  const live = [unit([], { rejected: [noIp(3)] }), unit([], { partition: 2, rejected: [noIp(2)] })]
-  const lostOf = (events: number) => {
-    const { lost } = planReplay(live, known(events), () => true)
-    return lost.flatMap(({ outcomes }) => [...outcomes])
+test('events that are only counted are counted again when their count is lost, each request of a commit once', () => {
+  for (const status of ['no_ip', 'no_page']) {
+    const some = (lines: number, sourceId = 'src_0123abc') => ({ status, reason: '', lines, sourceId })
+    const key = `t\t${DAY}\t\t${status}\t\t\tsrc_0123abc`
+    const counted = (events: number, sourceId = 'src_0123abc') => outcome(status, events, '', { sourceId })
+    const known = (events: number) => facts({}, events === 0 ? [] : [counted(events), counted(9, 'src_7654321')])
+    const live = [unit([], { rejected: [some(3)] }), unit([], { partition: 2, rejected: [some(2)] })]
+    const lostOf = (events: number) => {
+      const { lost } = planReplay(live, known(events), () => true)
+      return lost.flatMap(({ outcomes }) => [...outcomes])
+    }
+    assert.deepEqual(lostOf(5), [])
+    assert.deepEqual(lostOf(0), [
+      [key, 3],
+      [key, 2],
+    ])
+    assert.deepEqual(lostOf(3), [[key, 2]], 'a replay was killed after the first')
+    const { matched } = planReplay(live.slice(0, 1), known(3), () => true)
+    const [later] = planReplay(live.slice(1), { ...known(3), matched }, () => true).lost
+    assert.deepEqual([...later!.outcomes], [[key, 2]], 'also in a later round')
+    // They say nothing of events.
+    const { ids } = plan([unit([event('lost')], { rejected: [some(1)] })], facts({}, [counted(1)]))
+    assert.deepEqual(ids, ['lost'])
   }
-  assert.deepEqual(lostOf(5), [])
-  assert.deepEqual(lostOf(0), [
-    [key, 3],
-    [key, 2],
-  ])
-  assert.deepEqual(lostOf(3), [[key, 2]], 'a replay was killed after the first')
-  const { matched } = planReplay(live.slice(0, 1), known(3), () => true)
-  const [later] = planReplay(live.slice(1), { ...known(3), matched }, () => true).lost
-  assert.deepEqual([...later!.outcomes], [[key, 2]], 'also in a later round')
-  // They say nothing of events.
-  const { ids } = plan([unit([event('lost')], { rejected: [noIp(1)] })], facts({}, [counted(1)]))
-  assert.deepEqual(ids, ['lost'])
 })
 
 test('counts of another day or job belong to other events', () => {

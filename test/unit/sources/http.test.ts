@@ -2,12 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { SourceFacts } from '../../../schemas/api-key.ts'
+import { NO_PAGE_LINE } from '../../../src/pipeline/sources/batch/read-chunk.ts'
 import { jsonFacts } from '../../../src/pipeline/sources/http/commands/options.ts'
 import { EntryReader, entryFormat } from '../../../src/pipeline/sources/http/entries.ts'
 import { PRESETS } from '../../../src/pipeline/sources/http/presets.ts'
 import { http } from '../../../src/pipeline/sources/http.ts'
 
-function linesOf(body: string, facts: Pick<SourceFacts, 'preset' | 'map'> = {}, firehoseRequestId = ''): string[] {
+function linesOf(
+  body: string,
+  facts: Pick<SourceFacts, 'preset' | 'map' | 'all'> = {},
+  firehoseRequestId = '',
+): string[] {
   const reader = new EntryReader(entryFormat(facts), {
     addressOf: ({ ip }) => ip,
     firehoseRequestId,
@@ -73,6 +78,214 @@ test('Vector and Fluent Bit: host is the address of parse_apache_log and apache2
       if (host !== undefined) assert.equal(event.properties.host, host)
     }
   }
+})
+
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
+const NGINX = { map: { ip: 'remote_addr', status: 'status', request: 'request', user_agent: 'http_user_agent' } }
+
+/** A page view of each sender, and the fields of its request, in the shape of its record. */
+const SENDERS: readonly {
+  readonly facts: Pick<SourceFacts, 'preset' | 'map'>
+  record(request: { status: number; method: string; path: string; agent: string; type?: string }): object
+}[] = [
+  {
+    facts: { preset: 'cloudflare' },
+    record: ({ status, method, path, agent, type }) => ({
+      ...{ ClientIP: '17.0.0.1', ClientRequestHost: 'acme.com', ClientRequestURI: path, ClientRequestUserAgent: agent },
+      ...{ EdgeResponseStatus: status, ClientRequestMethod: method, EdgeResponseContentType: type },
+    }),
+  },
+  {
+    facts: { preset: 'fastly' },
+    record: ({ status, method, path, agent }) => ({
+      ...{ ip: '17.0.0.1', url: `https://acme.com${path}`, user_agent: agent, status, method },
+    }),
+  },
+  {
+    facts: { preset: 'fastly' },
+    record: ({ status, method, path, agent }) => ({
+      ...{ client_ip: '17.0.0.1', host: 'acme.com', url: path, request_user_agent: agent },
+      ...{ request_method: method, response_status: status },
+    }),
+  },
+  {
+    facts: { preset: 'vercel' },
+    record: ({ status, method, path, agent }) => ({
+      ...{ id: '1', source: 'static' },
+      proxy: { clientIp: '17.0.0.1', host: 'acme.com', path, userAgent: [agent], statusCode: status, method },
+    }),
+  },
+  {
+    facts: { preset: 'firehose' },
+    record: ({ status, method, path, agent, type }) => ({
+      ...{ date: '2026-11-28', time: '10:00:00', 'c-ip': '17.0.0.1', 'cs-uri-stem': path, 'cs-uri-query': '-' },
+      ...{ 'cs-method': method, 'sc-status': String(status), 'cs(User-Agent)': encodeURIComponent(agent) },
+      ...(type !== undefined && { 'sc-content-type': type.replaceAll(' ', '%20') }),
+    }),
+  },
+  {
+    facts: { preset: 'fluent-bit' },
+    record: ({ status, method, path, agent }) => ({
+      ...{ date: 1_795_680_000.5, remote: '17.0.0.1', host: '-', user: '-', method, path, code: String(status) },
+      ...{ size: '20', referer: '-', agent },
+    }),
+  },
+  {
+    facts: { preset: 'fluent-bit' },
+    record: ({ status, method, path, agent }) => ({
+      ...{ host: '17.0.0.1', user: '-', method, path, code: String(status), size: '20', referer: '-', agent },
+    }),
+  },
+  {
+    facts: { preset: 'vector' },
+    record: ({ status, method, path, agent }) => ({
+      ...{ client: '17.0.0.1', user: '-', request: `${method} ${path} HTTP/1.1`, method, path, status, agent },
+    }),
+  },
+  {
+    facts: { preset: 'vector' },
+    record: ({ status, method, path, agent }) => ({
+      ...{ host: '17.0.0.1', message: `${method} ${path} HTTP/1.1`, status, agent },
+    }),
+  },
+  {
+    facts: NGINX,
+    record: ({ status, method, path, agent }) => ({
+      ...{
+        remote_addr: '17.0.0.1',
+        request: `${method} ${path} HTTP/2.0`,
+        status: String(status),
+        http_user_agent: agent,
+      },
+    }),
+  },
+]
+
+test('page views are the same for every sender of logs: method, status, ending, type and user agent', () => {
+  const page = { status: 200, method: 'GET', path: '/pricing', agent: BROWSER }
+  const cases: [change: Partial<typeof page> & { type?: string }, isPage: boolean][] = [
+    [{}, true],
+    [{ status: 304 }, true],
+    [{ path: '/report.pdf' }, true],
+    [{ path: '/a.b/c' }, true],
+    [{ status: 404 }, false],
+    [{ status: 301 }, false],
+    [{ status: 500 }, false],
+    [{ method: 'HEAD' }, false],
+    [{ method: 'POST' }, false],
+    [{ path: '/s.css' }, false],
+    [{ path: '/logo.PNG?v=1' }, false],
+    [{ agent: '-' }, false],
+  ]
+  for (const { facts, record } of SENDERS) {
+    for (const [change, isPage] of cases) {
+      const body = JSON.stringify(record({ ...page, ...change }))
+      const [line] = linesOf(body, facts)
+      assert.equal(line !== NO_PAGE_LINE, isPage, body)
+      if (isPage) assert.equal(JSON.parse(line!).ip, '17.0.0.1', body)
+      const [stored] = eventsOf(body, { ...facts, all: true })
+      assert.equal(stored.ip, '17.0.0.1', body)
+      assert.match(stored.url, new RegExp(`${(change.path ?? page.path).replace('?', '[?]')}$`), body)
+      assert.ok(!('referrer' in stored) && stored.properties?.referer === undefined, body)
+    }
+  }
+  const typed = [
+    ['/data', 'application/json', false],
+    ['/s.css', 'text/html; charset=utf-8', true],
+    ['/feed', '-', true],
+  ] as const
+  for (const { facts, record } of SENDERS.filter(({ facts: { preset } }) => /cloudflare|firehose/.test(preset ?? ''))) {
+    for (const [path, type, isPage] of typed) {
+      const body = JSON.stringify(record({ ...page, path, type }))
+      assert.equal(linesOf(body, facts)[0] !== NO_PAGE_LINE, isPage, body)
+    }
+  }
+})
+
+test('an entry without status and method is stored, and so is an event of a program', () => {
+  const cases: [entry: object, facts?: Pick<SourceFacts, 'preset' | 'map'>][] = [
+    [{ ip: '17.0.0.1', url: '/s.css', status: 404, method: 'POST' }],
+    [{ ip: '17.0.0.1', url: '/s.css' }, { map: { status: 'status', method: 'method' } }],
+    [{ client: '17.0.0.1', path: '/s.css' }, { preset: 'vector' }],
+    [{ client: '17.0.0.1', status: 'active', message: 'POST it' }, { preset: 'vector' }],
+    [{ ip: '17.0.0.1', event_type: 'signup', status: 500, method: 'POST' }, { preset: 'vector' }],
+    [{ ClientIP: '17.0.0.1', ClientRequestPath: '/s.css', EdgeResponseStatus: null }, { preset: 'cloudflare' }],
+  ]
+  for (const [entry, facts] of cases) {
+    const [event] = eventsOf(JSON.stringify(entry), facts)
+    assert.equal(event.ip, '17.0.0.1', JSON.stringify(entry))
+    if ('status' in entry) assert.equal(event.properties.status, entry.status)
+  }
+  const mapped = { map: { status: 'res.code' }, preset: 'vector' }
+  assert.deepEqual(linesOf('{"ip":"17.0.0.1","event_type":"api","res":{"code":"404 Not Found"}}', mapped), [
+    NO_PAGE_LINE,
+  ])
+  assert.deepEqual(linesOf('{"proxy":{"clientIp":"::1","statusCode":-1}}', { preset: 'vercel' }), [NO_PAGE_LINE])
+})
+
+test('Firehose: the query joins the page, texts are decoded, and WAF stops are no visits', () => {
+  const facts = { preset: 'firehose' }
+  const cloudfront = (more: object) =>
+    JSON.stringify({ 'c-ip': '17.0.0.1', 'sc-status': '200', 'cs-method': 'GET', ...more })
+  const pages: [more: object, url: string | undefined, source?: string][] = [
+    [{ 'cs-uri-stem': '/pricing', 'cs-uri-query': 'utm_source=x' }, '/pricing?utm_source=x', 'x'],
+    [{ 'cs-uri-stem': '/pricing', 'cs-uri-query': '-' }, '/pricing'],
+    [
+      {
+        'cs-uri-stem': '/caf%25C3%25A9',
+        'cs-protocol': 'https',
+        'x-host-header': 'acme.com',
+        'cs-uri-query': 'q=a%2520b',
+      },
+      'https://acme.com/caf%C3%A9?q=a%20b',
+    ],
+    [{ 'cs-uri-stem': '-' }, undefined],
+  ]
+  for (const [more, url, source] of pages) {
+    const [event] = eventsOf(cloudfront(more), facts)
+    assert.deepEqual([event.url, event.utm_source], [url, source], JSON.stringify(more))
+    assert.equal(event.properties['cs-uri-query'], undefined)
+  }
+  const agents: [sent: string, user_agent: string | undefined][] = [
+    [encodeURIComponent(BROWSER), BROWSER],
+    [encodeURIComponent(encodeURIComponent(BROWSER)), BROWSER],
+    [BROWSER, BROWSER],
+    ['Broken%20%E0%A4%A', 'Broken %E0%A4%A'],
+  ]
+  for (const [sent, agent] of agents) {
+    const [event] = eventsOf(cloudfront({ 'cs(User-Agent)': sent, 'cs(Referer)': 'https://x.org/a%2520b' }), facts)
+    assert.deepEqual([event.properties.user_agent, event.referrer], [agent, 'https://x.org/a%20b'])
+  }
+  const waf = (action: string, more: object = {}) =>
+    JSON.stringify({
+      ...{ timestamp: 1_795_680_000_000, action },
+      httpRequest: {
+        ...{
+          clientIp: '17.0.0.1',
+          httpMethod: 'GET',
+          host: 'acme.com',
+          uri: '/p',
+          args: 'utm_source=x',
+          requestId: 'r',
+        },
+        headers: [
+          { name: 'user-agent', value: BROWSER },
+          { name: 'Cookie', value: 'session=secret' },
+        ],
+        ...more,
+      },
+    })
+  const [event] = eventsOf(waf('ALLOW'), facts)
+  assert.deepEqual(
+    [event.url, event.utm_source, event.properties.user_agent],
+    ['https://acme.com/p?utm_source=x', 'x', BROWSER],
+  )
+  assert.ok(!JSON.stringify(event).includes('secret'))
+  assert.equal(eventsOf(waf('ALLOW', { args: '' }), facts)[0].url, 'https://acme.com/p')
+  const stopped = ['BLOCK', 'CAPTCHA', 'CHALLENGE'].map((action) => waf(action))
+  const others = [waf('ALLOW', { httpMethod: 'POST' }), waf('ALLOW', { uri: '/s.js' }), waf('ALLOW', { headers: [] })]
+  assert.deepEqual(linesOf([...stopped, ...others].join('\n'), facts), Array(6).fill(NO_PAGE_LINE))
+  assert.equal(eventsOf(stopped[0]!, { ...facts, all: true })[0].ip, '17.0.0.1')
 })
 
 test('Vercel: log entries of a request have one id, and only requests are events', () => {
@@ -190,16 +403,17 @@ const seen = (lines: readonly string[]) =>
   lines.map((line) => JSON.parse(line)).map(({ ip, url, timestamp }) => [ip, url, timestamp])
 
 test('lines of a known log are read as the log is: page views only, others with their reason', () => {
-  const lines = linesOf(
-    [
-      logLine('17.0.0.1'),
-      logLine('17.0.0.2', 'GET /s.css HTTP/1.1'),
-      logLine('17.0.0.3', 'GET /gone HTTP/1.1', 404),
-      'nope',
-      '{"ip":"17.0.0.4"}',
-      logLine('17.0.0.5').replace('28/Nov', '28/Nop'),
-    ].join('\n'),
-  )
+  const body = [
+    logLine('17.0.0.1'),
+    logLine('17.0.0.2', 'GET /s.css HTTP/1.1'),
+    logLine('17.0.0.3', 'GET /gone HTTP/1.1', 404),
+    'nope',
+    '{"ip":"17.0.0.4"}',
+    logLine('17.0.0.5').replace('28/Nov', '28/Nop'),
+  ].join('\n')
+  assert.deepEqual(linesOf(body).filter((line) => line === NO_PAGE_LINE).length, 2)
+  assert.equal(linesOf(body, { all: true }).filter((line) => line.startsWith('{')).length, 4)
+  const lines = linesOf(body).filter((line) => line !== NO_PAGE_LINE)
   assert.deepEqual(seen([lines[0]!, lines[2]!]), [
     ['17.0.0.1', '/p?q=1', '2026-11-28T10:01:02+00:00'],
     ['17.0.0.4', undefined, undefined],
@@ -210,6 +424,12 @@ test('lines of a known log are read as the log is: page views only, others with 
   assert.deepEqual(seen(linesOf(`${common}\r\n`)), [['17.0.0.1', '/a', '2026-11-28T10:01:02+00:00']])
   const cri = `2026-11-28T20:34:46.12Z stdout F ${logLine('17.0.0.1')}`
   assert.deepEqual(seen(linesOf(`${cri}\n${cri}`).slice(1)), [['17.0.0.1', '/p?q=1', '2026-11-28T10:01:02+00:00']])
+  const docker = JSON.stringify({ log: `${logLine('17.0.0.6')}\n`, stream: 'stdout', kubernetes: { pod_name: 'web' } })
+  const other = JSON.stringify({ log: 'started\n', stream: 'stdout' })
+  assert.deepEqual(
+    seen(linesOf(`${docker}\n${other}\n${docker}`)).map(([ip]) => ip),
+    ['17.0.0.6', undefined, '17.0.0.6'],
+  )
   const iis = '#Software: IIS\n#Version: 1.0\n#Fields: date time c-ip cs-method cs-uri-stem sc-status\n'
   const hits = '2026-11-28 10:01:02 17.0.0.1 GET /a 200\n2026-11-28 10:01:03 17.0.0.2 GET /b 200'
   assert.deepEqual(seen(linesOf(iis + hits)), [
@@ -306,6 +526,7 @@ test('options that do not fit the kind are refused, and none removes them', () =
     preset: '',
     verify: '',
   })
+  assert.deepEqual([jsonFacts(tool, { all: true }), jsonFacts(tool, { all: false })], [{ all: true }, { all: false }])
   assert.throws(() => jsonFacts(tool, { preset: 'logpush' }), /give one of cloudflare, fastly/)
   assert.throws(() => jsonFacts(tool, { verify: 'a b' }), /no blanks/)
   assert.throws(

@@ -20,6 +20,23 @@ function assertValues(body: string, expected: readonly string[], wrappedIn?: str
   }
 }
 
+test('one broken object takes no other of its line, wherever it is', () => {
+  assertValues('{"a":1}{"a":NaN}{"a":3}', ['{"a":1}', '{"a":NaN}', '{"a":3}'])
+  assertValues('{"a":1}{"a":"2}{"a":3} {"b":"x{"}\n{"a":4}{"a":5}\n', [
+    ...['{"a":1}', '{"a":"2}', '{"a":3} ', '{"b":"x{"}', '{"a":4}', '{"a":5}'],
+  ])
+  assertValues('{"cut":"\n{"a":1}{"b":"}{"}\t{"a":{{"c":3}\n17.0.0.1 "/{a}{b}"\n', [
+    ...['{"cut":"', '{"a":1}', '{"b":"}{"}', '{"a":{{"c":3}', '17.0.0.1 "/{a}{b}"'],
+  ])
+  assertValues('{"a":[}{"a":2}{"a":{}}', ['{"a":[}', '{"a":2}', '{"a":{}}'])
+})
+
+test('a line of broken objects is read once', () => {
+  const body = `{"cut":"\n${'{"a":[['.repeat(200_000)}${'{"a":[}'.repeat(200_000)}\n{"b":1}`
+  const values = new JsonValues(undefined, 8_388_608)
+  assert.deepEqual([values.push(Buffer.from(body)).length, values.end().toString()], [200_001, '{"b":1}'])
+})
+
 test('a body is lines, an array, or one object, however it is cut into pieces', () => {
   assertValues('{"a":1}\n{"b":"x\\"]}"}\r\n\n \n{"c":3}', ['{"a":1}', '{"b":"x\\"]}"}', '{"c":3}'])
   assertValues('[{"a":[1,"]"]} , {"b":{"c":"\\\\"}},5,"x,y"]', ['{"a":[1,"]"]} ', '{"b":{"c":"\\\\"}}', '5', '"x,y"'])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { json } from '../../../src/pipeline/sources/formats/json.ts'
 import { mappedReader, parseMapping } from '../../../src/pipeline/sources/mapping.ts'
 import { parseExactly, stringifyExactly } from '../../../src/pipeline/sources/tools/exact-json.ts'
 import { eventOf, type JsonObject, sessionIdOf } from '../../../src/pipeline/sources/tools/tool-event.ts'
@@ -61,6 +62,37 @@ test('a dash is no text, as logs write it', () => {
     url: '/p',
     properties: { note: '-' },
   })
+})
+
+test('a dash is empty in every field and in a text of several paths, and the next path counts', () => {
+  const dashes = { ip: '-', event_id: '-', timestamp: '-', event_type: '-', session_id: '-', platform: '-' }
+  assert.deepEqual(read(['url=https://{host}{path}', 'ip=peer'], { ...dashes, host: '-', path: '/p', peer: '-' }), {
+    properties: { path: '/p' },
+  })
+  assert.deepEqual(read(['ip=client'], { client: '-', ip: '203.0.113.7' }), { ip: '203.0.113.7' })
+})
+
+test('the request line names the page where no path does, and says with the status what is one', () => {
+  const request = { req: 'GET /p?q=1 HTTP/1.1', code: '200', ip: '203.0.113.7' }
+  assert.deepEqual(read(['request=req'], request), {
+    ip: '203.0.113.7',
+    url: '/p?q=1',
+    properties: { req: request.req, code: '200' },
+  })
+  assert.equal(read(['request=req'], { ...request, url: '/own' }).url, '/own')
+  const cases: [object: JsonObject, isPage: boolean][] = [
+    [request, true],
+    [{ ...request, code: '404' }, false],
+    [{ ...request, req: 'POST /p HTTP/1.1' }, false],
+    [{ ...request, req: 'GET /a.svg HTTP/2.0' }, false],
+    [{ ...request, user_agent: '' }, false],
+    [{ ip: '203.0.113.7', url: '/a.svg' }, true],
+  ]
+  const options = { mapping: parseMapping(['request=req', 'status=code']), nowMs: 0 }
+  for (const [object, isPage] of cases) {
+    const [some, every] = [false, true].map((all) => json.reader({ ...options, all }).read(JSON.stringify(object)))
+    assert.deepEqual(['event' in some!, 'event' in every!], [isPage, true], JSON.stringify(object))
+  }
 })
 
 test('an event in the form of the API is read as it is', () => {

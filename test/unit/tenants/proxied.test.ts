@@ -19,11 +19,18 @@ test('most events from infrastructure are reported, with the likely mistake', ()
   assert.match(proxiedRemedy(cdn), /CF-Connecting-IP/)
   assert.equal(proxiedOf({ cdn: 9 }, 9), undefined)
   assert.equal(proxiedOf({ cdn: 119 }, 150), undefined)
+  assert.deepEqual(proxiedOf({ cloud: 6, hosting: 5 }, 12), { by: 'cloud', by_events: 6, events: 11, all: 12 })
+  assert.match(
+    proxiedText(proxiedOf({ cdn: 3, cloud: 1_000, vpn: 9, reserved: 8 }, 1_020)!),
+    /^All 1,020 events came from addresses of infrastructure, 1,000 of them of a cloud, and were filtered as noise\.$/,
+  )
+  assert.equal(proxiedOf({ cdn: 4, cloud: 5 }, 9), undefined, 'nine prove nothing')
+  assert.equal(proxiedOf({ cdn: 60, cloud: 59 }, 150), undefined)
   assert.equal(proxiedOf({ isp: 500, bot: 500, own: 500 }, 500), undefined, 'visitors, bots and rules')
 })
 
 const sender = (source_id: string, events = 20): ProxiedSender => ({
-  ...{ tenant_id: 'acme', source_id, by: 'cdn', events, all: 20 },
+  ...{ tenant_id: 'acme', source_id, by: 'cdn', by_events: events, events, all: 20 },
 })
 
 test('a warning names the source; API keys are one sender', () => {

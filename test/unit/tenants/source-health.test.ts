@@ -86,7 +86,7 @@ const filtered = (filteredRecent: FilteredCounts, stored = 0) => ({
   filteredRecent,
 })
 
-test('ten events of one class of infrastructure name the machine in between, and the setting', () => {
+test('ten events of infrastructure name the machine in between, and the setting', () => {
   const website = { group: 'website' } as const
   const cases: [classes: FilteredCounts, source: Partial<JudgedSource>, mend: RegExp, code?: string][] = [
     [{ reserved: 10 }, website, /your proxy or load balancer: name its network in TRUSTED_PROXIES/],
@@ -112,6 +112,8 @@ test('ten events of one class of infrastructure name the machine in between, and
     assert.match(found.mend, mend)
   }
   assert.match(finding(filtered({ reserved: 90, isp: 5 }, 5), website).text, /^90 of 100 events .* a private network,/)
+  const mixed = finding(filtered({ reserved: 6, cloud: 5, no_page: 90 }, 1), { ...website, isOnThisMachine: true })
+  assert.match(mixed.text, /^11 of 12 events .* of infrastructure, 6 of them of a private network, and were filtered/)
   assert.equal(judge(filtered({ reserved: 9 })).state, 'good', 'nine prove nothing')
   assert.equal(judge(filtered({ reserved: 79, isp: 11 }, 10)).state, 'good', 'a fifth comes from elsewhere')
   assert.equal(judge(filtered({ own: 50, bot: 20 }, 30)).state, 'good', 'what rules filter is no proxy')
@@ -134,6 +136,17 @@ test('ten filtered events and no other are a finding, with what to do about thei
       /at home/,
       './ipid rules add acme keep isp',
     ],
+    [
+      { no_page: 30 },
+      /^All 30 .*noise: 30 that are no page views\.$/,
+      /^A page view is a GET .* 304/,
+      './ipid source set src_1 --all',
+    ],
+    [
+      { no_page: 90, bot: 10 },
+      /^All 100 .*: 90 that are no page views, 10 from bots\.$/,
+      /the user agent of the visitor/,
+    ],
     [{ bot: 10 }, /10 from bots/, /the user agent of the visitor/],
     [
       { own: 6, always_noise: 4 },
@@ -141,7 +154,7 @@ test('ten filtered events and no other are a finding, with what to do about thei
       /Rules of your own/,
       './ipid rules list acme',
     ],
-    [{ hosting: 5, cloud: 5 }, /5 from hosting, 5 from clouds/, /for one address/, './ipid rules check acme ADDRESS'],
+    [{ other: 10 }, /10 for other reasons/, /for one address/, './ipid rules check acme ADDRESS'],
   ]
   for (const [classes, text, mend, code] of cases) {
     const found = finding(filtered(classes))

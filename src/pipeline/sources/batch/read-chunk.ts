@@ -77,6 +77,7 @@ class ChunkReader {
   #rejected = 0
   #invalidIp = 0
   #noIp = 0
+  #noPage = 0
   /** Number of the next line in the upload. */
   #line: number
   #gapsPassed = 0
@@ -119,6 +120,10 @@ class ChunkReader {
       this.#take(line, event, text!)
       return
     }
+    if (event.fault === 'no page') {
+      this.#noPage++
+      return
+    }
     this.#rejected++
     if (event.fault === 'no address') this.#noIp++
     else countOutcome(this.#faults, event.fault)
@@ -154,21 +159,28 @@ class ChunkReader {
 
   #counts(): ChunkCounts {
     const { list: reasons } = this.#reasons
-    return { fed: this.#fed, rejected: this.#rejected, invalidIp: this.#invalidIp, errors: this.#errors, reasons }
+    return {
+      ...{ fed: this.#fed, rejected: this.#rejected, invalidIp: this.#invalidIp, noPage: this.#noPage },
+      ...{ errors: this.#errors, reasons },
+    }
   }
 
   reading(): ChunkReading {
     const context = this.#context
     if (context.archived) {
       const partition = this.#chunk.firstLine % context.partitions
-      for (const row of countedRows(this.#faults, this.#noIp, context)) {
+      for (const row of countedRows(this.#faults, { noIp: this.#noIp, noPage: this.#noPage }, context)) {
         packerOf(this.#payloads, partition).add(NO_IDENTITY, EnvelopeState.Raw, row)
       }
     }
     return {
       blocks: packBlocks(this.#events, context),
       payloads: packBlocks(this.#payloads, context),
-      outcomes: outcomesOf(context, this.#faults, { noIp: this.#noIp, invalidIp: this.#invalidIp }),
+      outcomes: outcomesOf(context, this.#faults, {
+        noIp: this.#noIp,
+        noPage: this.#noPage,
+        invalidIp: this.#invalidIp,
+      }),
       counts: this.#counts(),
     }
   }
@@ -191,12 +203,13 @@ function packBlocks(byPartition: ReadonlyMap<number, BlockPacker>, { job, source
 
 function countedRows(
   faults: ReadonlyMap<string, number>,
-  noIp: number,
+  { noIp, noPage }: { readonly noIp: number; readonly noPage: number },
   { tenantId, receivedAtMs, sourceId }: ChunkContext,
 ): string[] {
   const receivedAt = new Date(receivedAtMs).toISOString()
   const counted = [...faults].map(([reason, events]) => ({ status: OUTCOME_STATUS.rejected as string, reason, events }))
   if (noIp > 0) counted.push({ status: OUTCOME_STATUS.noIp, reason: '', events: noIp })
+  if (noPage > 0) counted.push({ status: OUTCOME_STATUS.noPage, reason: '', events: noPage })
   return counted.map((each) => countedRow(tenantId, receivedAt, { ...each, sourceId }))
 }
 
@@ -204,7 +217,7 @@ function countedRows(
 function outcomesOf(
   context: ChunkContext,
   faults: ReadonlyMap<string, number>,
-  { noIp, invalidIp }: { readonly noIp: number; readonly invalidIp: number },
+  { noIp, noPage, invalidIp }: { readonly noIp: number; readonly noPage: number; readonly invalidIp: number },
 ): OutcomeCounts {
   const { tenantId, receivedAtMs, job, sourceId } = context
   const of = { tenantId, day: utcDay(receivedAtMs), job, sourceId }
@@ -213,6 +226,7 @@ function outcomesOf(
     countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.rejected, reason }), lines)
   }
   if (noIp > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.noIp }), noIp)
+  if (noPage > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.noPage }), noPage)
   if (invalidIp > 0) countOutcome(counts, outcomeKey({ ...of, status: OUTCOME_STATUS.invalidIp }), invalidIp)
   return counts
 }
@@ -242,7 +256,15 @@ export const NOT_JSON = 'is not JSON'
 
 /** The fault of a line: `fault` for the tables, `detail` for people. */
 interface LineFault {
-  readonly fault: 'not UTF-8' | 'too long' | 'too deep' | 'unreadable' | 'not JSON' | 'schema' | 'no address'
+  readonly fault:
+    | 'not UTF-8'
+    | 'too long'
+    | 'too deep'
+    | 'unreadable'
+    | 'not JSON'
+    | 'schema'
+    | 'no address'
+    | 'no page'
   readonly detail: string
 }
 
@@ -261,6 +283,7 @@ export function readLine(
   if (text === TOO_LONG_TEXT) {
     return { fault: 'too long', detail: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
   }
+  if (text === NO_PAGE_LINE) return { fault: 'no page', detail: 'is no page view' }
   const reason = reasonOfRejected(text)
   if (reason !== undefined) return { fault: 'unreadable', detail: reason }
   if (isTooDeep(text)) return { fault: 'too deep', detail: TOO_DEEP }
@@ -281,6 +304,9 @@ export function readLine(
 function isWithoutIp(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, 'ip')
 }
+
+/** Replaces a request that is no page view. It is counted as filtered. No JSON starts with NUL. */
+export const NO_PAGE_LINE = '\0no page'
 
 /** Prefix of a line from `rejectedLine`. No JSON starts with NUL. */
 const ROW_MARK = '\0row '

@@ -23,7 +23,7 @@ export interface AccessLine {
   readonly others?: JsonObject | undefined
 }
 
-const NO_PAGE_VIEW: LineResult = { skipped: 'no page view' }
+export const NO_PAGE_VIEW: LineResult = { skipped: 'no page view' }
 const NO_USER_AGENT: LineResult = { skipped: 'no user agent' }
 
 /**
@@ -32,7 +32,7 @@ const NO_USER_AGENT: LineResult = { skipped: 'no user agent' }
  */
 export function accessEvent(line: AccessLine, all: boolean): LineResult {
   const userAgent = given(line.userAgent)
-  const isRead = isPageRead(line)
+  const isRead = isPageView(line)
   const isPage = isRead && (userAgent !== undefined || line.userAgent === undefined)
   if (!isPage && !all) return isRead ? NO_USER_AGENT : NO_PAGE_VIEW
   const { method, status, bytes, others } = line
@@ -74,9 +74,18 @@ const ASSETS = new Set(
 const LONGEST_ASSET_CHARS = Math.max(...[...ASSETS].map(({ length }) => length))
 const PAGE_TYPE = /^(?:text\/html|application\/(?:xhtml\+xml|pdf))\b/i
 
+/** What of a request says whether it is a page view. Undefined: the log does not have it. */
+export interface RequestFacts {
+  readonly method?: string | undefined
+  readonly status?: number | undefined
+  readonly url?: string | undefined
+  readonly contentType?: string | undefined
+}
+
 /** Somebody asked for a page and got it. HEAD requests come from monitors and link checkers. */
-function isPageRead({ method, status, url, contentType }: AccessLine): boolean {
-  if (method !== 'GET' || ((status < 200 || status > 299) && status !== 304)) return false
+export function isPageView({ method, status, url, contentType }: RequestFacts): boolean {
+  if (method !== undefined && method !== 'GET') return false
+  if (status !== undefined && (status < 200 || status > 299) && status !== 304) return false
   const type = given(contentType)
   return type === undefined ? !isAsset(url ?? '') : PAGE_TYPE.test(type)
 }

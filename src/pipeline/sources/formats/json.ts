@@ -1,4 +1,5 @@
-import { mappedReader } from '../mapping.ts'
+import { mappedReader, pageFilter } from '../mapping.ts'
+import { NO_PAGE_VIEW } from './access-line.ts'
 import { jsonReader, mostObjects } from './json-lines.ts'
 import type { LineFormat } from './line-format.ts'
 
@@ -7,8 +8,12 @@ export const json: LineFormat = {
   name: 'json',
   about: 'JSON objects with the fields of an event, or with --map',
   recognises: (lines) => mostObjects(lines, (record) => 'ip' in record),
-  reader({ mapping = {}, trusted }) {
+  reader({ mapping = {}, trusted, all }) {
     const read = mappedReader(mapping, { trusted })
-    return jsonReader((record) => ({ event: read(record) }))
+    const mayBePage = pageFilter(mapping)
+    return jsonReader((record) => {
+      const event = read(record)
+      return all || mayBePage(record, event.page?.url) ? { event } : NO_PAGE_VIEW
+    })
   },
 }

@@ -1,5 +1,5 @@
 import type { Proxies } from '../../event/client-address.ts'
-import type { Mapping } from '../mapping.ts'
+import type { Mapping } from '../mapped-fields.ts'
 import { stringifyExactly } from '../tools/exact-json.ts'
 import { TooDeepError } from '../tools/nested-json.ts'
 import type { ToolEvent } from '../tools/tool-event.ts'
@@ -78,7 +78,10 @@ export function eventLine(event: ToolEvent, ownId: () => string): string {
 }
 
 /** For lines without a request, such as those that start with `#`. */
-export const COMMENT: LineResult = { skipped: 'comment' }
+export const COMMENT = { skipped: 'comment' } as const satisfies LineResult
+export const BLANK = { skipped: 'blank line' } as const satisfies LineResult
+/** For a line whose rest is in a later one. */
+export const PART = { skipped: 'part of a line' } as const satisfies LineResult
 
 /** Whether at least half of the lines match. Lines of another program may be among them. */
 export function most(lines: readonly string[], matches: (line: string) => boolean): boolean {

@@ -119,11 +119,12 @@ function isCloudfront(record: JsonObject): boolean {
 }
 
 /** CloudFront encodes the `%` of an encoded character again. */
-function onceEncoded(text: string): string {
+export function onceEncoded(text: string): string {
   return text.includes('%25') ? text.replaceAll('%25', '%') : text
 }
 
-function decoded(text: string): string {
+/** The text without percent-encoding. One that is broken keeps all but its blanks. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

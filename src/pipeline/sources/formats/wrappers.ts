@@ -1,7 +1,7 @@
 import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
 import { isTooDeep } from '../../event/json-depth.ts'
 import { jsonObject } from './json-lines.ts'
-import type { LineFormat, LineReader, LineResult, ReadLineOptions } from './line-format.ts'
+import { BLANK, type LineFormat, type LineReader, type LineResult, PART, type ReadLineOptions } from './line-format.ts'
 
 /*
  * What collects the output of programs puts something around each of their lines. It is taken off before a format reads the line, so no
@@ -82,8 +82,6 @@ const WRAPPERS: readonly Wrapper[] = [docker, cri, syslog, time]
 /** As of a program that sends RFC 5424 to the output of its container. */
 const NESTED_MAX = 2
 
-const PART: LineResult = { skipped: 'part of a line' }
-
 /** Takes one wrapper off the lines of a file, and joins the parts of a line. */
 class Unwrapper {
   readonly #wrapper: Wrapper
@@ -108,7 +106,7 @@ class Unwrapper {
     if (text.length > BATCH_LIMITS.lineMaxBytes) {
       return { rejected: `has parts of more than ${BATCH_LIMITS.lineMaxBytes} characters` }
     }
-    if (part.isPart !== true) return text.trim() === '' ? { skipped: 'blank line' } : text
+    if (part.isPart !== true) return text.trim() === '' ? BLANK : text
     this.#parts.set(part.stream, text)
     return PART
   }

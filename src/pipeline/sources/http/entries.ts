@@ -6,10 +6,11 @@ import type { SourceFacts } from '../../../../schemas/api-key.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { Proxies } from '../../event/client-address.ts'
 import { hasTooManyValues, isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
-import { rejectedLine } from '../batch/read-chunk.ts'
+import { NO_PAGE_LINE, rejectedLine } from '../batch/read-chunk.ts'
 import { formatOfLines } from '../formats/formats.ts'
-import { type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
-import { MAPPED_FIELDS, mappedReader, type Paths, type ReadMapped } from '../mapping.ts'
+import { BLANK, COMMENT, type LineJson, type LineReader, PART, readLine } from '../formats/line-format.ts'
+import { MAPPED_FIELDS, type Paths } from '../mapped-fields.ts'
+import { mappedReader, mapsRequest, pageFilter, type ReadMapped } from '../mapping.ts'
 import { instantOf } from '../tools/clock.ts'
 import { parseExactly, stringifyExactly } from '../tools/exact-json.ts'
 import { eventOf, type JsonObject, type ToolEvent, textOf, without } from '../tools/tool-event.ts'
@@ -42,22 +43,35 @@ const TEST_UPLOAD = '{"content":"tests"}'
 export interface EntryFormat {
   readonly preset: Preset | undefined
   readonly read: ReadMapped
+  /** Whether an entry may be a page view. */
+  mayBePage(entry: JsonObject, event: ToolEvent): boolean
+  /** Whether requests that are no page views become events too. */
+  readonly all: boolean
   /** See `ReadLineOptions`. */
   readonly trusted: Proxies | undefined
 }
 
 /** @param facts of the source @param trusted see `ReadLineOptions` */
 export function entryFormat(
-  { preset: name, map = {} }: Pick<SourceFacts, 'preset' | 'map'>,
+  { preset: name, map = {}, all = false }: Pick<SourceFacts, 'preset' | 'map' | 'all'>,
   trusted?: Proxies,
 ): EntryFormat {
   const preset = presetNamed(name)
-  const paths = MAPPED_FIELDS.map((field) => {
-    const own = Object.hasOwn(map, field) ? [map[field]!] : []
-    return [field, [...own, ...[preset?.paths[field] ?? []].flat()]]
-  })
-  const { perhapsIp } = preset ?? {}
-  return { preset, read: mappedReader(Object.fromEntries(paths) as Paths, { trusted, perhapsIp }), trusted }
+  const paths = Object.fromEntries(
+    MAPPED_FIELDS.map((field) => {
+      const own = Object.hasOwn(map, field) ? [map[field]!] : []
+      return [field, [...own, ...[preset?.paths[field] ?? []].flat()]]
+    }),
+  ) as Paths
+  const { perhapsIp, isServed = () => true } = preset ?? {}
+  const mayBePage = pageFilter(paths)
+  // Programs send events through log shippers too. Where a source itself says which fields are those of a request, they are.
+  const isOwnEvent = mapsRequest(map) ? () => false : ({ event_type: type }: ToolEvent) => type !== undefined
+  return {
+    ...{ preset, trusted, all },
+    read: mappedReader(paths, { trusted, perhapsIp }),
+    mayBePage: (entry, event) => isServed(entry) && (isOwnEvent(event) || mayBePage(entry, textOf(event.page?.url))),
+  }
 }
 
 interface RequestFacts {
@@ -79,7 +93,7 @@ interface EntryFacts {
 /**
  * Reads the body of one request into lines, each of them an event in the form of the API. An entry is JSON, or a line of a log in a format
  * that is known (`formats/`), or a message of CloudWatch that has one of them. Broken entries become lines that are rejected with their
- * reason; requests that are no page views are left out, as when log files are read.
+ * reason, and requests that are no page views lines that are only counted.
  */
 export class EntryReader {
   readonly #format: EntryFormat
@@ -203,16 +217,21 @@ export class EntryReader {
     if (entry === undefined) return this.#logLine(text, facts)
     // Cloudflare sends this to see whether the address takes uploads.
     if (text.length < 2 * TEST_UPLOAD.length && JSON.stringify(entry) === TEST_UPLOAD) return undefined
-    const { preset, read } = this.#format
+    const { preset, read, mayBePage, all } = this.#format
     if (preset?.isEvent?.(entry) === false) return undefined
-    return this.#eventLine(read(preset?.dropped === undefined ? entry : without(entry, ...preset.dropped)), facts)
+    const kept = preset?.dropped === undefined ? entry : without(entry, ...preset.dropped)
+    const known = preset?.decode?.(kept) ?? kept
+    const event = read(known)
+    const inside = event.ip === undefined && isContainerLine(entry) ? this.#readLog(text, facts) : undefined
+    if (inside !== undefined) return lineOfResult(inside)
+    return all || mayBePage(known, event) ? this.#eventLine(event, facts) : NO_PAGE_LINE
   }
 
-  /** Undefined for a request that is no page view, and for a comment. */
+  /** Undefined for a comment. */
   #logLine(text: string, facts: EntryFacts | undefined): string | undefined {
     const line = text.trim()
     const isShort = line.length <= LOG_LINE_MAX_CHARS
-    const result = isShort ? this.#readLog(line, (event) => this.#eventLine(event, facts)) : undefined
+    const result = isShort ? this.#readLog(line, facts) : undefined
     if (result === undefined) {
       // A refused request would be repeated by Firehose, so an unreadable message is counted as rejected.
       if (facts !== undefined) return rejectedLine(NO_LOG_LINE)
@@ -220,20 +239,20 @@ export class EntryReader {
       // It is rejected by the reader of lines, which says where it is broken as JSON.
       return text.replace(/[\r\n]+/g, ' ')
     }
-    if ('json' in result) return result.json
-    return 'skipped' in result ? undefined : rejectedLine(result.rejected)
+    return lineOfResult(result)
   }
 
   /** Undefined when the line has no known format. The reader stays for the next lines, because it knows their header. */
-  #readLog(line: string, jsonOf: (event: ToolEvent) => string): LineJson | undefined {
+  #readLog(line: string, facts: EntryFacts | undefined): LineJson | undefined {
+    const jsonOf = (event: ToolEvent) => this.#eventLine(event, facts)
     const result = this.#logReader && readLine(this.#logReader, line, jsonOf)
     if (result !== undefined && !('rejected' in result)) return result
     const format = formatOfLines([line])
     if (format === undefined) {
-      if (line.startsWith('#')) return { skipped: 'comment' }
+      if (line.startsWith('#')) return COMMENT
       return this.#logReader?.header === undefined ? undefined : result
     }
-    this.#logReader = format.reader({ all: false, nowMs: Date.now(), trusted: this.#format.trusted })
+    this.#logReader = format.reader({ all: this.#format.all, nowMs: Date.now(), trusted: this.#format.trusted })
     return readLine(this.#logReader, line, jsonOf)
   }
 
@@ -249,6 +268,18 @@ export class EntryReader {
     }
     return stringifyExactly(eventOf(completed, this.#facts.addressOf(event)))
   }
+}
+
+/** Whether an object may be a line of a container's output, as Docker writes it and Fluent Bit passes it on. */
+function isContainerLine({ log, stream }: JsonObject): boolean {
+  return typeof log === 'string' && typeof stream === 'string'
+}
+
+/** Undefined for a line without a request. */
+function lineOfResult(result: LineJson): string | undefined {
+  if ('json' in result) return result.json
+  if ('rejected' in result) return rejectedLine(result.rejected)
+  return [COMMENT, BLANK, PART].some(({ skipped }) => skipped === result.skipped) ? undefined : NO_PAGE_LINE
 }
 
 function objectIn(text: string): JsonObject | undefined {

@@ -36,7 +36,7 @@ export class JsonValues {
   readonly #scan = new Nesting()
   #isBodyStart = true
   #isAfterArray = false
-  /** Whether every object so far had an end. After one without, each line is a value: looking for its end again would read lines twice. */
+  /** Whether every object so far had an end. After one without, objects end with their line: looking for its end again would read lines twice. */
   #hasWholeObjects = true
   /** Whether an element of the array has begun. */
   #inElement = false
@@ -69,9 +69,9 @@ export class JsonValues {
     if (this.#mode === 'array' || this.#mode === 'wrapper') {
       throw new HttpError(400, 'the JSON of the body has no end: it was cut off')
     }
-    const values = this.#mode === 'object' ? this.#heldAsLines() : []
-    const last = this.#held.take()
-    if (last !== undefined && !isBlank(last)) values.push(last)
+    const values: BodyValue[] = []
+    if (this.#mode === 'object') this.#readHeld(values)
+    addValuesOf(this.#held.take(), values)
     return values
   }
 
@@ -115,8 +115,7 @@ export class JsonValues {
     const feed = bytes.indexOf(LINE_FEED, from)
     this.#held.add(bytes.subarray(from, feed < 0 ? bytes.length : feed))
     if (feed < 0) return bytes.length
-    const line = this.#held.take()
-    if (line !== undefined && !isBlank(line)) values.push(line)
+    addValuesOf(this.#held.take(), values)
     this.#mode = 'start'
     return feed + 1
   }
@@ -126,7 +125,7 @@ export class JsonValues {
     const end = this.#scan.endOfValue(bytes, from)
     const until = end < 0 ? bytes.length : end
     if (end === BROKEN || !this.#held.hasRoom(until - from)) {
-      values.push(...this.#heldAsLines())
+      this.#readHeld(values)
       return from
     }
     this.#held.add(bytes.subarray(from, until))
@@ -136,8 +135,7 @@ export class JsonValues {
 
   /** After an object, its line has another object or ends. Anything else makes it a broken line. */
   #afterObject(bytes: Buffer, from: number, values: BodyValue[]): number {
-    let at = from
-    while (at < bytes.length && isBlankInLine(bytes[at]!)) at++
+    const at = skipBlanks(bytes, from)
     if (at === bytes.length) return at
     const isNext = bytes[at] === LINE_FEED || bytes[at] === OPEN_BRACE
     if (isNext) values.push(this.#held.take()!)
@@ -146,17 +144,15 @@ export class JsonValues {
   }
 
   /** Reads the held bytes as lines. The last one is not complete, and stays held. */
-  #heldAsLines(): BodyValue[] {
+  #readHeld(values: BodyValue[]): void {
     const held = this.#held.take()
     this.#mode = 'lines'
     this.#hasWholeObjects = false
-    if (!(held instanceof Buffer)) return []
-    const values: BodyValue[] = []
+    if (!(held instanceof Buffer)) return
     for (let at = 0; at < held.length; ) {
       this.#mode = 'lines'
       at = this.#line(held, at, values)
     }
-    return values
   }
 
   #array(bytes: Buffer, from: number, values: BodyValue[]): number {
@@ -240,6 +236,40 @@ class HeldBytes {
     this.#isTooLong = false
     return value
   }
+}
+
+/**
+ * Adds the values of a whole line: one, or objects one after the other. From a broken object on, each `}` before a `{` ends one, so that the
+ * objects after it are read; in JSON these two are next to each other only in a text.
+ */
+function addValuesOf(line: BodyValue | undefined, values: BodyValue[]): void {
+  if (line === undefined || isBlank(line)) return
+  if (line === TOO_LONG_VALUE || line[skipBlanks(line, 0)] !== OPEN_BRACE) {
+    values.push(line)
+    return
+  }
+  let at = 0
+  while (at < line.length) {
+    const end = new Nesting().endOfValue(line, at)
+    const next = end < 0 ? end : skipBlanks(line, end)
+    if (next < 0 || (next < line.length && line[next] !== OPEN_BRACE)) break
+    values.push(line.subarray(at, end))
+    at = next
+  }
+  for (let from = at; at < line.length; ) {
+    const close: number = line.indexOf(CLOSE_BRACE, from)
+    const next = close < 0 ? line.length : skipBlanks(line, close + 1)
+    from = close + 1
+    if (next < line.length && line[next] !== OPEN_BRACE) continue
+    values.push(line.subarray(at, next))
+    at = next
+  }
+}
+
+function skipBlanks(bytes: Buffer, from: number): number {
+  let at = from
+  while (at < bytes.length && isBlankInLine(bytes[at]!)) at++
+  return at
 }
 
 /** The value cannot have an end: JSON has no line break in a string. */

@@ -1,6 +1,7 @@
 import type { SetupBlock, SourcePreset } from '../../declaration/source.ts'
-import type { Paths } from '../mapping.ts'
-import { type JsonObject, labelOf, objectOf, textOf } from '../tools/tool-event.ts'
+import { decoded, onceEncoded } from '../formats/w3c.ts'
+import type { Paths } from '../mapped-fields.ts'
+import { type JsonObject, labelOf, listOf, objectOf, textOf } from '../tools/tool-event.ts'
 
 /** A known sender of logs: where its fields are, and what to paste to make it send here. */
 export interface Preset extends SourcePreset {
@@ -13,6 +14,10 @@ export interface Preset extends SourcePreset {
   readonly dropped?: readonly string[]
   /** Whether a log entry is an event. Other entries are left out and not counted. Default: all are. */
   isEvent?(entry: JsonObject): boolean
+  /** Whether the request of an entry was let in. Others are no page views. Default: all were. */
+  isServed?(entry: JsonObject): boolean
+  /** The entry as its paths expect it, without the sender's own encoding. */
+  decode?(entry: JsonObject): JsonObject
   /** @param url with the key in its path @param id of the source */
   setup(url: string, id: string): readonly SetupBlock[]
 }
@@ -39,6 +44,9 @@ const cloudflare: Preset = {
     ],
     referrer: 'ClientRequestReferer',
     user_agent: 'ClientRequestUserAgent',
+    status: 'EdgeResponseStatus',
+    method: 'ClientRequestMethod',
+    content_type: 'EdgeResponseContentType',
   },
   eventType: 'request',
   dropped: ['Cookies', 'RequestHeaders', 'ResponseHeaders'],
@@ -46,8 +54,10 @@ const cloudflare: Preset = {
     secretBlock('Logpush > Create a job > HTTP destination', url),
     {
       title: 'Data set HTTP requests, with at least these fields',
-      about: 'To send pages only, filter: EdgeResponseContentType starts with text/html.',
-      code: 'ClientIP RayID EdgeStartTimestamp ClientRequestScheme ClientRequestHost ClientRequestURI ClientRequestReferer ClientRequestUserAgent',
+      about:
+        'Status, method and type of content say which requests are page views; the others are left out. To send pages only, filter: ' +
+        'EdgeResponseContentType starts with text/html.',
+      code: 'ClientIP RayID EdgeStartTimestamp ClientRequestScheme ClientRequestHost ClientRequestURI ClientRequestReferer ClientRequestUserAgent EdgeResponseStatus ClientRequestMethod EdgeResponseContentType',
     },
   ],
 }
@@ -55,10 +65,8 @@ const cloudflare: Preset = {
 const FASTLY_FORMAT = String.raw`{"timestamp":"%{strftime(\{"%Y-%m-%dT%H:%M:%S%z"\}, time.start)}V",
  "ip":"%{req.http.Fastly-Client-IP}V","event_id":"%{req.xid}V",
  "url":"https://%{json.escape(req.http.host)}V%{json.escape(req.url)}V",
- "referrer":"%{json.escape(req.http.referer)}V","user_agent":"%{json.escape(req.http.User-Agent)}V"}`.replaceAll(
-  '\n',
-  '',
-)
+ "referrer":"%{json.escape(req.http.referer)}V","user_agent":"%{json.escape(req.http.User-Agent)}V",
+ "method":"%{json.escape(req.method)}V","status":%{resp.status}V}`.replaceAll('\n', '')
 
 const fastly: Preset = {
   name: 'fastly',
@@ -69,6 +77,8 @@ const fastly: Preset = {
     url: 'https://{host}{url}',
     user_agent: 'request_user_agent',
     referrer: 'request_referer',
+    status: ['status', 'response_status'],
+    method: ['method', 'request_method'],
   },
   eventType: 'request',
   setup: (url) => [
@@ -100,6 +110,9 @@ const vercel: Preset = {
     url: ['{proxy.scheme}://{proxy.host}{proxy.path}', 'https://{proxy.host}{proxy.path}'],
     referrer: 'proxy.referer',
     user_agent: ['proxy.userAgent.0', 'proxy.userAgent'],
+    // -1: the function gave no answer.
+    status: ['proxy.statusCode', 'statusCode'],
+    method: 'proxy.method',
   },
   eventType: 'request',
   dropped: ['message'],
@@ -126,6 +139,40 @@ const vercel: Preset = {
   ],
 }
 
+/** What ends a request in AWS WAF before it reaches a page: the visitor gets an error, or a puzzle. */
+const WAF_STOPS = new Set(['BLOCK', 'CAPTCHA', 'CHALLENGE'])
+
+/** @param url a path of CloudFront or WAF */
+function withQuery(url: string): string {
+  const text = url.includes('{') ? url : `{${url}}`
+  return `${text}?${url.includes('httpRequest') ? '{httpRequest.args}' : '{cs-uri-query}'}`
+}
+
+/** An entry of CloudFront, whose texts are percent-encoded. */
+function cloudfrontEntry(entry: JsonObject): JsonObject {
+  const texts = Object.entries(CLOUDFRONT_TEXTS).flatMap(([name, decode]): [string, string][] => {
+    const text = textOf(entry[name])
+    return text === undefined ? [] : [[name, decode(text)]]
+  })
+  return { ...entry, ...Object.fromEntries(texts) }
+}
+
+const CLOUDFRONT_TEXTS: Readonly<Record<string, (text: string) => string>> = {
+  'cs-uri-stem': onceEncoded,
+  'cs-uri-query': onceEncoded,
+  'cs(Referer)': onceEncoded,
+  'cs(User-Agent)': (text) => decoded(onceEncoded(text)),
+}
+
+/** An entry of WAF, with headers under CloudFront's names. The others may be credentials. */
+function wafEntry(entry: JsonObject): JsonObject {
+  const { headers, ...httpRequest } = objectOf(entry.httpRequest)
+  if (headers === undefined) return entry
+  const all = listOf(headers).map(objectOf)
+  const header = (name: string) => all.find((one) => labelOf(one.name)?.toLowerCase() === name)?.value ?? '-'
+  return { ...entry, httpRequest, 'cs(Referer)': header('referer'), 'cs(User-Agent)': header('user-agent') }
+}
+
 const firehose: Preset = {
   name: 'firehose',
   about: 'Amazon Data Firehose, such as CloudFront and WAF logs',
@@ -138,12 +185,17 @@ const firehose: Preset = {
       'https://{httpRequest.host}{httpRequest.uri}',
       'cs-uri-stem',
       'httpRequest.uri',
-    ],
+    ].flatMap((url) => [withQuery(url), url]),
     referrer: 'cs(Referer)',
     user_agent: 'cs(User-Agent)',
+    status: 'sc-status',
+    method: ['cs-method', 'httpRequest.httpMethod'],
+    content_type: 'sc-content-type',
   },
   eventType: 'request',
   dropped: ['cs(Cookie)'],
+  isServed: ({ action }) => !WAF_STOPS.has(labelOf(action) ?? ''),
+  decode: (entry) => ('httpRequest' in entry ? wafEntry(entry) : cloudfrontEntry(entry)),
   setup: (url) => [
     {
       ...secretBlock(
@@ -160,7 +212,10 @@ const vector: Preset = {
   about: 'Vector, sink http',
   // As parse_nginx_log and parse_apache_log name them. The latter has the address in `host`, which is a machine's name elsewhere.
   perhapsIp: 'host',
-  paths: { ip: 'client', url: 'path', referrer: ['referrer', 'referer'], user_agent: 'agent' },
+  paths: {
+    ...{ ip: 'client', url: 'path', referrer: ['referrer', 'referer'], user_agent: 'agent' },
+    ...{ status: 'status', method: 'method', request: ['request', 'message'] },
+  },
   setup: (url) => [
     {
       ...secretBlock(
@@ -185,7 +240,10 @@ const fluentBit: Preset = {
   about: 'Fluent Bit, output http',
   // As its parser nginx names them. Its parser apache2 has the address in `host`.
   perhapsIp: 'host',
-  paths: { ip: 'remote', timestamp: 'date', url: 'path', referrer: 'referer', user_agent: 'agent' },
+  paths: {
+    ...{ ip: 'remote', timestamp: 'date', url: 'path', referrer: 'referer', user_agent: 'agent' },
+    ...{ status: ['code', 'status'], method: 'method', request: 'request' },
+  },
   setup(url) {
     const { protocol, hostname, port, pathname } = new URL(url)
     const isTls = protocol === 'https:'

@@ -7,8 +7,8 @@ import type { Proxies } from '../../event/client-address.ts'
 import { peek } from '../batch/files/encoding.ts'
 import { isGzip, unzipped } from '../batch/files/event-file.ts'
 import { formatFor, formatNamed, formatOfLines, formatWrappedAs, STARTUP_LINES_MAX } from '../formats/formats.ts'
-import { eventLine, type LineFormat, type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
-import type { Mapping } from '../mapping.ts'
+import { BLANK, eventLine, type LineFormat, type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
+import type { Mapping } from '../mapped-fields.ts'
 import { pageOf, type ToolEvent } from '../tools/tool-event.ts'
 import { type Checkpoint, type Head, type LogRecord, type PackedFile, tailOf } from './checkpoint.ts'
 import { LineCutter } from './line-cutter.ts'
@@ -280,7 +280,6 @@ const JOBS_MAX = 1_000
 const LOOK_EVERY_MS = 1_000
 
 const TOO_LONG: LineJson = { rejected: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
-const BLANK: LineJson = { skipped: 'blank line' }
 
 function readRaw(reader: LineReader, raw: Buffer, site: string | undefined, id: () => string): LineJson {
   const text = raw.toString('utf8')

@@ -94,7 +94,12 @@ const CODINGS: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [
     : []),
 ]
 
-async function streamed(bytes: Buffer, encoding: string, maxBytes: number): Promise<string> {
+async function streamed(
+  bytes: Buffer,
+  encoding: string,
+  maxBytes: number,
+  hold: (bytes: number) => void = () => {},
+): Promise<string> {
   const pieces = []
   for await (const piece of decodeStream(
     (async function* () {
@@ -102,6 +107,7 @@ async function streamed(bytes: Buffer, encoding: string, maxBytes: number): Prom
     })(),
     codingOf(encoding, true, bytes),
     maxBytes,
+    hold,
   ))
     pieces.push(piece)
   return Buffer.concat(pieces).toString()
@@ -123,6 +129,27 @@ test('every coding is decoded at once, in another thread and as a stream, and a 
     const message = encoding === '' ? /is not (?:gzip|zstd), or/ : new RegExp(`is not ${encoding}, or`)
     await assert.rejects(() => decodeText(cut, encoding, MAX, true), refused(400, message), encoding)
     await assert.rejects(() => streamed(cut, encoding, MAX), refused(400, message), encoding)
+  }
+})
+
+test('the window of a streamed body is held against the memory for bodies, until its end', async () => {
+  const most: Readonly<Record<string, number>> = { br: 2 ** 24, zstd: 2 ** 23 }
+  for (const [encoding, compress] of CODINGS) {
+    for (const bytes of [1_000, 30_000_000]) {
+      const body = compress(Buffer.alloc(bytes, 32))
+      const coding = codingOf(encoding, true, body)!
+      let [held, peak] = [0, 0]
+      await streamed(body, encoding, bytes, (more) => {
+        held += more
+        peak = Math.max(peak, held)
+      })
+      assert.deepEqual([peak, held], [Math.min(bytes, most[coding] ?? 0), 0], coding)
+      if (peak > 0)
+        await assert.rejects(
+          streamed(body, encoding, bytes, () => assert.fail('full')),
+          /full/,
+        )
+    }
   }
 })
 

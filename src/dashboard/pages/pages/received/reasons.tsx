@@ -1,12 +1,12 @@
 import type { OutcomeCount } from '../../../../../schemas/dashboard/overview.ts'
-import { BOT, FILTERED, filteredBy } from '../../../../../schemas/filtered.ts'
+import { BOT, FILTERED, filteredBy, NO_PAGE } from '../../../../../schemas/filtered.ts'
 import { RULE_REASONS } from '../../../../../schemas/tenant-rules.ts'
 import { BarList } from '../../design/bar-list.tsx'
 import { Text } from '../../design/layout.tsx'
 import { number, percent } from '../../lib/format.ts'
 
-/** Whether events were filtered as noise. */
-export const isFiltered = ({ status }: OutcomeCount) => status === 'filtered'
+/** Whether events were filtered as noise, or as no page views. */
+export const isFiltered = ({ status }: OutcomeCount) => status === 'filtered' || status === NO_PAGE
 
 /** The reason in plain words. */
 const WHY: Readonly<Record<string, string>> = {
@@ -14,6 +14,7 @@ const WHY: Readonly<Record<string, string>> = {
   invalid_ip: 'Invalid: no IP address',
   rejected: 'Invalid: lines of uploads that are not events',
   dead: 'Dead letters: could not be processed',
+  [NO_PAGE]: `Filtered: ${FILTERED[NO_PAGE].about}`,
 }
 const RULES: ReadonlySet<string> = new Set(RULE_REASONS)
 

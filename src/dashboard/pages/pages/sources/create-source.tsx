@@ -126,7 +126,8 @@ export function CreateSource({
                     {preset === ''
                       ? 'An event without the field ip has no visitor, and is not stored. Unless you map them, fields have the names '
                       : 'The fields of this sender are known. You can map others: '}
-                    <code>{fields.join(' ')}</code>. All other keys are kept as properties.
+                    <code>{fields.join(' ')}</code>. All other keys are kept as properties. Of a log, map status and
+                    method, or the line in request: then only page views are stored.
                   </>
                 }
                 isMono

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { BATCH_LIMITS, type BatchSummary } from '../../../../../schemas/api/batch.ts'
-import { withOthers } from '../../../../../schemas/filtered.ts'
+import { NO_PAGE, withOthers } from '../../../../../schemas/filtered.ts'
 import type { Addresses } from '../../../../../schemas/tenant.ts'
 import type { TenantRules } from '../../../../../schemas/tenant-rules.ts'
 import { assertSameConnection, lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
@@ -21,7 +21,7 @@ import { appendBlocks, type BlockAppend, blockAppend } from '../../../streams/ap
 import type { RawEntry } from '../../../streams/entries.ts'
 import { levelOf } from '../../../streams/status.ts'
 import type { FeederStore, LaneLevel, OpenJob } from '../feeder-ports.ts'
-import { freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
+import { countedAtFeed, freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
 import { unpackLines } from './packed-lines.ts'
 import { rejectedReasons } from './rejected-reasons.ts'
 import { parseLineNumbers } from './upload-spool.ts'
@@ -204,9 +204,9 @@ export class RedisFeederStore implements FeederStore {
   }
 
   async advance(job: OpenJob, counts: ChunkCounts): Promise<boolean> {
-    const { fed, rejected, invalidIp, errors, reasons } = counts
+    const { fed, rejected, invalidIp, noPage = 0, errors, reasons } = counts
     const { errorsMax, reasonsMax, reasonLinesMax } = BATCH_LIMITS
-    const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp })
+    const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp, ...(noPage > 0 && { no_page: noPage }) })
     const groups = reasons.map(({ reason, count, lines }) => [reason, count, lines.join()])
     this.#assertSameConnection()
     const result = await advanceJobScript.run(
@@ -244,9 +244,11 @@ export class RedisFeederStore implements FeederStore {
     )
     const filtered = withOthers(Object.fromEntries(reasons), dropped.filtered ?? 0)
     const proxied = proxiedOf(filtered, finished - (dropped.duplicates ?? 0))
+    const noPage = Number(record.no_page ?? 0)
+    const all = (dropped.filtered ?? 0) + noPage
     const noise = {
       ...(proxied && { warning: `${proxiedText(proxied)} ${proxiedRemedy(proxied)}` }),
-      ...(dropped.filtered && { filtered_reasons: filtered }),
+      ...(all > 0 && { filtered: all, filtered_reasons: { ...filtered, ...(noPage > 0 && { [NO_PAGE]: noPage }) } }),
     }
     // `own` comes twice: first for the order of the keys, then so that no undeclared drop reason can replace one of them.
     const summary = { ...own, ...none, ...dropped, ...own, ...lists, ...noise }
@@ -261,7 +263,7 @@ export class RedisFeederStore implements FeederStore {
     const { client, partitions } = this.#options
     const record = await client.hgetall(keys.job(job.id))
     const { finished } = await readProgress(client, partitions, job.id)
-    const current = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0) + finished
+    const current = countedAtFeed(record) + finished
     return this.#end(job, job.next, { status: 'failed', failure: reason, current: String(current) })
   }
 

@@ -84,6 +84,11 @@ export async function readProgress(client: RedisClient, partitions: number, jobI
   return { finished, byReason, counts }
 }
 
+/** Lines that the feeder counted, and that make no events. */
+export function countedAtFeed(record: Readonly<Record<string, string>>): number {
+  return Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0) + Number(record.no_page ?? 0)
+}
+
 /** The job as its tenant sees it. The progress must be read before the record. */
 export function describeJob(
   jobId: string,
@@ -92,7 +97,7 @@ export function describeJob(
 ): BatchJob {
   const status = record.status as BatchStatus
   const total = Number(record.received)
-  const atFeed = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0)
+  const atFeed = countedAtFeed(record)
   const current = status === 'completed' ? total : Math.min(total, Number(record.current ?? atFeed + finished))
   const summary = record.summary === undefined ? null : (JSON.parse(record.summary) as BatchSummary)
   const rejections = rejectionsOf(record, summary, byReason.get('dead') ?? 0)

@@ -6,7 +6,8 @@ import { SecretBox } from '../../../../secrets/secret-box.ts'
 import type { CliContext } from '../../../../terminal/context.ts'
 import { askSecret } from '../../../../terminal/secret.ts'
 import type { SourceTool } from '../../../declaration/source.ts'
-import { MAPPED_FIELDS, parseMapping } from '../../mapping.ts'
+import { MAPPED_FIELDS } from '../../mapped-fields.ts'
+import { parseMapping } from '../../mapping.ts'
 import { PRESETS, SIGNING_PRESET } from '../presets.ts'
 
 /** Options of `source create` and `source set` for sources that take any JSON. */
@@ -14,6 +15,7 @@ export interface JsonOptions {
   readonly map?: readonly string[]
   readonly preset?: string
   readonly verify?: string
+  readonly all?: boolean
 }
 
 const NONE = 'none'
@@ -29,6 +31,8 @@ export function addJsonOptions(command: Command): Command {
     )
     .option('--preset <name>', `http: the sender of the logs: ${PRESETS.map(({ name }) => name).join(', ')}`)
     .option('--verify <code>', 'http: code by which Vercel recognises the endpoint as yours')
+    .option('--all', 'http: store all requests of logs, not only page views')
+    .option('--no-all', 'http: store page views only, as is the default')
 }
 
 /**
@@ -37,10 +41,10 @@ export function addJsonOptions(command: Command): Command {
  */
 export function jsonFacts(
   tool: SourceTool,
-  { map, preset, verify }: JsonOptions,
-): Pick<SourceFacts, 'map' | 'preset' | 'verify'> {
+  { map, preset, verify, all }: JsonOptions,
+): Pick<SourceFacts, 'map' | 'preset' | 'verify' | 'all'> {
   const { presets } = tool
-  const given = Object.entries({ map, preset, verify }).find(([, value]) => value !== undefined)
+  const given = Object.entries({ map, preset, verify, all }).find(([, value]) => value !== undefined)
   if (presets === undefined) {
     if (given !== undefined) throw new InputError(`--${given[0]} is not an option of this kind`)
     return {}
@@ -56,6 +60,7 @@ export function jsonFacts(
     ...(map !== undefined && { map: { ...(map.length === 1 && map[0] === NONE ? {} : parseMapping(map)) } }),
     ...(preset !== undefined && { preset: preset === NONE ? '' : preset }),
     ...(verify !== undefined && { verify: verify === NONE ? '' : verify }),
+    ...(all !== undefined && { all }),
   }
 }
 
