@@ -12,6 +12,7 @@ import { startInstance, type TestInstance } from '../support/instance.ts'
 import { type ReverseProxy, startReverseProxy } from '../support/reverse-proxy.ts'
 import { type CreatedSource, companiesDir, createSource, installSdks, SDKS } from '../support/source-sdks.ts'
 import { until } from '../support/until.ts'
+import { openVisitor } from '../support/visitor.ts'
 
 /* The real browser libraries of seven tools, and our own script, in pages of another origin, against a whole instance. */
 
@@ -40,11 +41,6 @@ const RESULTS: Readonly<Record<string, unknown>> = {
 const LEAVING: Readonly<Record<string, string>> = { posthog: '$pageleave' }
 /** Libraries with groups: a group is an account. */
 const GROUPS = ['segment', 'rudderstack', 'posthog', 'amplitude', 'mixpanel']
-
-/** Libraries send nothing from a browser that tests drive. */
-const DRIVEN_BY_PEOPLE = `
-  Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false })
-  Object.defineProperty(Navigator.prototype, 'userAgentData', { get: () => undefined })`
 
 interface Site {
   readonly origin: string
@@ -86,27 +82,6 @@ async function bundleExamples(): Promise<Record<string, string>> {
     ...{ bundle: true, write: false, format: 'iife', outdir: '/', logLevel: 'error' },
   })
   return Object.fromEntries(names.map((name, i) => [`/${name}`, outputFiles[i]!.text]))
-}
-
-/** The browser of a visitor. Everything that goes wrong in it, and every request to another host, is in `wrong`. */
-async function openVisitor(t: TestContext, hosts: readonly string[]) {
-  if (typeof browser === 'string') throw new Error(browser)
-  const context = await browser.newContext()
-  t.after(() => context.close())
-  await context.addInitScript(DRIVEN_BY_PEOPLE)
-  const wrong: string[] = []
-  await context.route('**', (route) => {
-    const url = route.request().url()
-    if (hosts.includes(new URL(url).origin)) return route.continue()
-    wrong.push(`asked ${url}`)
-    return route.abort()
-  })
-  const page = await context.newPage()
-  page.on('console', (message) => {
-    if (message.type() === 'error') wrong.push(message.text())
-  })
-  page.on('pageerror', (error) => wrong.push(error.message))
-  return { context, page, wrong }
 }
 
 interface World {
