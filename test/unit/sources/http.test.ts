@@ -422,6 +422,14 @@ test('lines of a known log are read as the log is: page views only, others with 
   assert.deepEqual([lines[1], lines[3], lines.length], ['nope', '\0row has an unreadable time', 4])
   const common = '17.0.0.1 - - [28/Nov/2026:10:01:02 +0000] "GET /a HTTP/1.0" 200 5'
   assert.deepEqual(seen(linesOf(`${common}\r\n`)), [['17.0.0.1', '/a', '2026-11-28T10:01:02+00:00']])
+  const cri = `2026-11-28T20:34:46.12Z stdout F ${logLine('17.0.0.1')}`
+  assert.deepEqual(seen(linesOf(`${cri}\n${cri}`).slice(1)), [['17.0.0.1', '/p?q=1', '2026-11-28T10:01:02+00:00']])
+  const docker = JSON.stringify({ log: `${logLine('17.0.0.6')}\n`, stream: 'stdout', kubernetes: { pod_name: 'web' } })
+  const other = JSON.stringify({ log: 'started\n', stream: 'stdout' })
+  assert.deepEqual(
+    seen(linesOf(`${docker}\n${other}\n${docker}`)).map(([ip]) => ip),
+    ['17.0.0.6', undefined, '17.0.0.6'],
+  )
   const iis = '#Software: IIS\n#Version: 1.0\n#Fields: date time c-ip cs-method cs-uri-stem sc-status\n'
   const hits = '2026-11-28 10:01:02 17.0.0.1 GET /a 200\n2026-11-28 10:01:03 17.0.0.2 GET /b 200'
   assert.deepEqual(seen(linesOf(iis + hits)), [

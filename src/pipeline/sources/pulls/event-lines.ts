@@ -8,7 +8,14 @@ import { peek } from '../batch/files/encoding.ts'
 import { isGzip, isZlibError } from '../batch/files/event-file.ts'
 import { type BadLine, LineSplitter } from '../batch/files/lines.ts'
 import { rejectedLine } from '../batch/read-chunk.ts'
-import { formatNamed, formatOfLines, LINE_FORMATS, SAMPLE_LINES } from '../formats/formats.ts'
+import {
+  formatFor,
+  formatNamed,
+  formatOfLines,
+  LINE_FORMATS,
+  SAMPLE_LINES,
+  STARTUP_LINES_MAX,
+} from '../formats/formats.ts'
 import { eventLine, type LineFormat, type LineReader, readLine } from '../formats/line-format.ts'
 
 /** In place of a format's name: recognise it by the content. */
@@ -139,7 +146,10 @@ class ItemReader {
     if (this.#reader !== undefined) return this.#translate(lines, this.#reader)
     this.#sample.push(...lines)
     this.#samples += lines.filter((line) => !isBlank(line)).length
-    const isEnough = this.#samples >= SAMPLE_LINES || this.#sample.length >= SAMPLE_LINES_MAX
+    const isEnough =
+      this.#samples >= STARTUP_LINES_MAX ||
+      this.#sample.length >= SAMPLE_LINES_MAX ||
+      (this.#samples >= SAMPLE_LINES && formatOf(this.#options.format, this.#texts) !== undefined)
     return isEnough ? this.#begin() : undefined
   }
 
@@ -148,10 +158,15 @@ class ItemReader {
     return this.#reader === undefined && this.#samples > 0 ? this.#begin() : undefined
   }
 
+  get #texts(): readonly string[] {
+    return this.#sample.filter((line) => typeof line === 'string')
+  }
+
   #begin(): EventLines | undefined {
-    const texts = this.#sample.filter((line) => typeof line === 'string')
     const { format: name, atMs: nowMs, trusted } = this.#options
-    this.#reader = formatOf(name, texts).reader({ all: false, nowMs, trusted })
+    const format = formatOf(name, this.#texts)
+    if (format === undefined) throw new PullRefusedError(UNKNOWN)
+    this.#reader = format.reader({ all: false, nowMs, trusted })
     const lines = this.#sample
     this.#sample = []
     return this.#translate(lines, this.#reader)
@@ -181,8 +196,10 @@ function isBlank(line: string | BadLine): boolean {
   return typeof line === 'string' && line.trim() === ''
 }
 
-function formatOf(name: string, lines: readonly string[]): LineFormat {
-  const format = name === AUTO ? formatOfLines(lines) : formatNamed(name)
-  if (format !== undefined) return format
-  throw new PullRefusedError('no format of exports or logs is recognised in its first lines: name one with --format')
+const UNKNOWN = 'no format of exports or logs is recognised in its first lines: name one with --format'
+
+function formatOf(name: string, lines: readonly string[]): LineFormat | undefined {
+  if (name === AUTO) return formatOfLines(lines)
+  const format = formatNamed(name)
+  return format && formatFor(format, lines)
 }
