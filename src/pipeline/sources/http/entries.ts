@@ -147,7 +147,7 @@ export class EntryReader {
     }
   }
 
-  *#partsOf(values: readonly BodyValue[]): Generator<string[]> {
+  *#partsOf(values: Iterable<BodyValue>): Generator<string[]> {
     let lines: string[] = []
     let work = 0
     let heldBytes = 0
