@@ -202,6 +202,14 @@ test('page views are the same for every sender of logs: method, status, ending, 
   }
 })
 
+test('a body that ends with a part of a line counts it as rejected', () => {
+  const cri = (tag: string, text: string) => `2026-11-28T20:34:46.12Z stdout ${tag} ${text}\n`
+  const line = '17.0.0.1 - - [28/Nov/2026:10:01:02 +0000] "GET /p HTTP/1.1" 200 10 "-" "UA"'
+  const lines = linesOf(cri('F', line) + cri('P', line.slice(0, 30)))
+  assert.equal(lines.length, 2)
+  assert.match(lines[1]!, /its rest is missing/)
+})
+
 test('an entry without status and method is stored, and so is an event of a program', () => {
   const cases: [entry: object, facts?: Pick<SourceFacts, 'preset' | 'map'>][] = [
     [{ ip: '17.0.0.1', url: '/s.css', status: 404, method: 'POST' }],

@@ -120,6 +120,21 @@ test('parts of a line are joined by their stream', () => {
   })
 })
 
+test('a part whose rest does not come is given up, and keeps no checkpoint back', () => {
+  const cri = (stream: string, tag: string, part: string) => `2026-11-28T20:34:46.12Z ${stream} ${tag} ${part}`
+  const reader = formatNamed('cri+combined')!.reader({ all: false, nowMs: 0 })
+  reader.read(cri('stdout', 'P', clf('/lost').slice(0, 50)))
+  assert.equal(reader.isBetween, false)
+  const results = Array.from({ length: 2_000 }, () => reader.read(cri('stderr', 'F', clf('/a'))))
+  assert.equal(reader.isBetween, true)
+  assert.deepEqual(
+    results.filter((result) => !('event' in result)),
+    [],
+  )
+  const last = reader.read(cri('stdout', 'F', clf('/b')))
+  assert.ok('event' in last && last.event.page?.url === '/b')
+})
+
 test('a run that ends between the parts of a line begins the next one at its first part', async (t: TestContext) => {
   const dir = mkdtempSync(join(tmpdir(), 'ipid-parts-'))
   t.after(() => rmSync(dir, { recursive: true }))
