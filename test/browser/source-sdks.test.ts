@@ -233,10 +233,9 @@ function postsOf({ requests }: ReverseProxy) {
 async function reportsVisits(t: TestContext, world: World) {
   const { instance, site, proxy, hosts } = world
   const source = await webSource(world)
-  site.head = `<script>
-    window.ipid ||= (...call) => (ipid.q ||= []).push(call)
-    ipid('track', 'Before the script', { plan: 'free' })
-  </script>${site.head}`
+  const { code } = source.blocks.find(({ title }) => title.startsWith('Only to send events of your own'))!
+  const early = `${code}<script>ipid('track', 'Before the script', { plan: 'free' })</script>`
+  site.head = early + site.head
   const { context, page, wrong } = await openVisitor(t, hosts)
   const start = `${site.origin}/nav?utm_source=news`
   await page.goto(`${start}#part`, { referer: 'http://ref.example/' })
@@ -456,6 +455,23 @@ const VISITS: readonly Visit[] = [
     ],
   },
   {
+    title: 'data-hash and data-exclude: a path hides all fragments of its page',
+    attributes: 'data-hash data-exclude="/*/admin, /*/app/private/*, /*/#/secret"',
+    path: '/admin#top',
+    steps: [push('BASE/app/#/private/a', 'BASE/#/secret#part', 'BASE/app/#/public')],
+    events: ['page BASE/app/public'],
+  },
+  {
+    title: 'a page that is loaded before it is shown counts when it is shown',
+    attributes: 'data-consent="required"',
+    steps: [
+      `Object.defineProperty(document, 'prerendering', { value: true, configurable: true }); ipid.optIn()`,
+      push('BASE/two'),
+      `delete document.prerendering; document.dispatchEvent(new Event('prerenderingchange'))`,
+    ],
+    events: ['page BASE/two'],
+  },
+  {
     title: 'data-manual: only the pages that are called for',
     attributes: 'data-manual data-hash="false"',
     steps: [push('BASE/two#part'), `ipid.page({ kind: 'shop' }); ipid('page')`, push('BASE/three')],
@@ -463,10 +479,14 @@ const VISITS: readonly Visit[] = [
   },
   {
     title: 'data-exclude: nothing of these paths, and they are no referrers',
-    attributes: 'data-exclude="*/admin/*, */café,*.html"',
+    attributes: 'data-exclude="*/admin/*, */café,*.html, */[id]/(a|b)^{1}, **/50%"',
     path: '/admin/secret?token=1',
     from: '/admin/before',
-    steps: [`ipid.track('Not sent')`, push('BASE/a.htm', 'BASE/caf%C3%A9', 'BASE/a.html', 'BASE/b', 'BASE/admin')],
+    steps: [
+      `ipid.track('Not sent')`,
+      push('BASE/a.htm', 'BASE/caf%C3%A9', 'BASE/a.html', 'BASE/[id]/(a|b)^{1}', 'BASE/50%'),
+      push('BASE/b', 'BASE/admin'),
+    ],
     events: ['page BASE/a.htm', 'page BASE/b', 'page BASE/admin BASE/b'],
   },
   {
@@ -588,7 +608,17 @@ async function hasSessions(t: TestContext, world: World) {
 
   await call(tabs[1]!, 'identify', { plan: 'pro' })
   await storedOf(instance, source, 7)
+  await call(tabs[2]!, 'identify', { plan: 'free' })
+  await storedOf(instance, source, 8)
+  // Another site in this tab hears of no choice.
+  site.head = ''
+  await tabs[2]!.goto(site.otherOrigin)
+  site.head = source.blocks[0]!.code
   await page.evaluate('ipid.optOut()')
+  await tabs[2]!.goto(`${site.origin}/tab2`)
+  // Nor does a page that the browser had frozen.
+  await tabs[1]!.evaluate(`sessionStorage.setItem('ipid.person', '{}')
+    dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
   for (const tab of tabs) {
     await until(
       () => storedNames(tab),
@@ -600,7 +630,7 @@ async function hasSessions(t: TestContext, world: World) {
   await call(page, 'track', 'Not sent')
   assert.deepEqual(await storedNames(page), ['ipid.choice'])
   await page.evaluate('ipid.optIn()')
-  const last = (await storedOf(instance, source, 8)).at(-1)!
+  const last = (await storedOf(instance, source, 9)).at(-1)!
   assert.equal(last.page.url, `${site.origin}/again`)
 }
 

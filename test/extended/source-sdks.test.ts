@@ -51,6 +51,8 @@ after(async () => {
 
 test('Node libraries send their first example, and source keys open nothing else', { skip }, async (t) => {
   const libraries = await nodeLibraries()
+  // Before the mock: the first instance of all may start a ClickHouse in this process, which binds to a host.
+  const instance = await sharedInstance()
   const asked: string[] = []
   // The instance is at an address, so no library looks up a name unless it is that of its own vendor.
   t.mock.method(dns, 'lookup', (name: string, ...rest: unknown[]) => {
@@ -58,7 +60,6 @@ test('Node libraries send their first example, and source keys open nothing else
     const callback = rest.at(-1) as (error: Error) => void
     callback(new Error(`${name} is not looked up in tests`))
   })
-  const instance = await sharedInstance()
   for (const [n, [name, { kind, open }]] of Object.entries(libraries).entries()) {
     await t.test(name, async () => {
       const source = await createSource(instance, kind)

@@ -20,8 +20,9 @@
   // Paths to leave out; `*` stands for any text.
   const hidden = (dataset.exclude || '').split(',').filter((path) => path.trim())
   const hiddenPaths = hidden.map((path) => {
-    const text = encodeURI(path.trim()).replace(/%25/g, '%')
-    return RegExp(`^${text.replace(/[.+?^$()|]/g, '\\$&').replace(/\*/g, '.*')}$`)
+    // As the browser writes it in the path of a page.
+    const text = new URL(`http://a/${path.trim().replace(/\/?#!?\/?/, '/')}`).pathname.slice(1)
+    return RegExp(`^${text.replace(/[.+?^$()|[\]{}]/g, '\\$&').replace(/\*+/g, '.*')}$`)
   })
   const given = dataset.downloads
   const endings =
@@ -60,7 +61,7 @@
   function makeId() {
     return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => (byte + 256).toString(16).slice(1)).join('')
   }
-  // Read each time, because the visitor may choose in another tab.
+  // Read each time: another tab may have written it.
   function isAllowed() {
     const stored = read('choice', 'localStorage')
     if (typeof stored === 'number') choice = stored
@@ -98,10 +99,16 @@
   function isHidden(url) {
     if (!hidden.length) return
     const place = new URL(url || location.href)
-    return place.origin === location.origin && hiddenPaths.some((pattern) => pattern.test(pathOf(place)))
+    return (
+      place.origin === location.origin &&
+      hiddenPaths.some((pattern) => pathsOf(place).some((path) => pattern.test(path)))
+    )
   }
-  function pathOf({ pathname, hash: route }) {
-    return hash && route ? `/${route.replace(/^#!?\/*/, '').split('?')[0]}` : pathname
+  // With a route in the fragment: the path, the route, and the path that is stored.
+  function pathsOf({ pathname, hash: fragment }) {
+    if (!hash || !fragment) return [pathname]
+    const route = `/${fragment.replace(/^#!?\/*/, '').split(/[?#]/)[0]}`
+    return [pathname, route, pathname.replace(/\/$/, '') + route]
   }
   function bodyOf(events) {
     return JSON.stringify({ events, hash, sent_at: Date.now() })
@@ -135,7 +142,8 @@
     while (left.length && navigator.sendBeacon(target, bodyOf(left.slice(0, 20)))) beaconed.push(...left.splice(0, 20))
   }
   function view(url = here(), properties, isCalled) {
-    if (!isAllowed() || (page === url && !isCalled)) return
+    // A page that is loaded before it is shown is no visit yet.
+    if (!isAllowed() || ((page === url || document.prerendering) && !isCalled)) return
     if (page && page !== url) referrer = isHidden(page) ? '' : page
     page = url
     add('page', properties, url)
@@ -169,6 +177,10 @@
     if (!now) forget()
     else if (!isManual) view()
   }
+  // The visitor may have chosen in another tab.
+  function obey() {
+    if (!isAllowed() && choice === 0) forget()
+  }
   function forget() {
     person = session = undefined
     keep([])
@@ -186,9 +198,9 @@
   for (const name of isManual ? [] : ['pushState', 'replaceState']) {
     const original = history[name]
     history[name] = function (...state) {
-      const path = pathOf(location)
+      const paths = `${pathsOf(location)}`
       original.apply(this, state)
-      moved(name === 'replaceState' && path === pathOf(location))
+      moved(name === 'replaceState' && paths === `${pathsOf(location)}`)
     }
   }
   if (!isManual) {
@@ -198,13 +210,13 @@
       page = 0
       view()
     })
-    if (document.prerendering) document.addEventListener('prerenderingchange', () => view())
-    else view()
+    document.addEventListener('prerenderingchange', () => view())
+    view()
   }
   for (const type of ['click', 'auxclick']) document.addEventListener(type, clicked, true)
   window.addEventListener('pagehide', leave)
-  // Another tab has written.
-  window.addEventListener('storage', () => isAllowed() || forget())
+  for (const type of ['storage', 'pageshow']) window.addEventListener(type, obey)
+  obey()
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'hidden') return leave()
     beaconed = []

@@ -29,7 +29,7 @@ function basics(base: string, script: string): readonly SetupBlock[] {
     {
       title: 'Only to send events of your own: once in the page, before the first of them',
       key: 'browser',
-      code: '<script>window.ipid ||= (...call) => (ipid.q ||= []).push(call)</script>',
+      code: '<script>window.ipid = window.ipid || ((...call) => (ipid.q = ipid.q || []).push(call))</script>',
     },
     {
       title: 'An event of your own',

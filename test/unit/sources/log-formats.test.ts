@@ -51,6 +51,11 @@ test('HAProxy: option httplog, with captured headers and without', () => {
       { ip: '17.0.0.1', url: 'http://www.example.com/p?a=1', referrer: 'https://a.b/' },
     ],
     [line('17.0.0.9:51234', `{17.9.9.9|${UA}} `), { ip: '17.0.0.9', url: '/p?a=1' }],
+    // A visitor chooses its Host and User-Agent, so two addresses that differ name nobody.
+    [line('10.0.0.5:51234', `{17.9.9.9|${UA}|17.0.0.1} `), { ip: '10.0.0.5', url: '/p?a=1' }],
+    [line('10.0.0.5:51234', '{17.9.9.9|17.9.9.8, 17.0.0.1} '), { ip: '10.0.0.5', url: '/p?a=1', agent: undefined }],
+    [line('10.0.0.5:51234', `{17.0.0.1|${UA}|17.9.9.9, 17.0.0.1:443, 10.1.2.3} `), { ip: '17.0.0.1', url: '/p?a=1' }],
+    [line('10.0.0.5:51234', `{10.0.0.7|${UA}|17.0.0.1} `), { ip: '17.0.0.1', url: '/p?a=1' }],
     [
       line('17.0.0.1:51234', `{www.example.com:8443|${UA}} `, undefined, 'web~'),
       { ip: '17.0.0.1', url: 'https://www.example.com:8443/p?a=1' },

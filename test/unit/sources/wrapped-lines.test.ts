@@ -110,14 +110,28 @@ test('parts of a line are joined by their stream', () => {
     assert.equal(formatOfLines(lines)?.name, name)
     const results = readWith(name, lines)
     const last = results.pop()!
-    assert.ok('event' in last, JSON.stringify(last))
-    assert.equal(last.event.ip, '17.253.144.10')
+    assert.deepEqual(last, readWith('combined', [text])[0])
     assert.deepEqual(results[0], { skipped: 'part of a line' })
   }
   const endless = cri('stdout', 'P', 'x'.repeat(600_000))
   assert.deepEqual(readWith('cri+combined', [endless, endless])[1], {
     rejected: 'has parts of more than 1048576 characters',
   })
+})
+
+test('a part whose rest does not come is given up, and keeps no checkpoint back', () => {
+  const cri = (stream: string, tag: string, part: string) => `2026-11-28T20:34:46.12Z ${stream} ${tag} ${part}`
+  const reader = formatNamed('cri+combined')!.reader({ all: false, nowMs: 0 })
+  reader.read(cri('stdout', 'P', clf('/lost').slice(0, 50)))
+  assert.equal(reader.isBetween, false)
+  const results = Array.from({ length: 2_000 }, () => reader.read(cri('stderr', 'F', clf('/a'))))
+  assert.equal(reader.isBetween, true)
+  assert.deepEqual(
+    results.filter((result) => !('event' in result)),
+    [],
+  )
+  const last = reader.read(cri('stdout', 'F', clf('/b')))
+  assert.ok('event' in last && last.event.page?.url === '/b')
 })
 
 test('a run that ends between the parts of a line begins the next one at its first part', async (t: TestContext) => {

@@ -34,7 +34,8 @@ export const STARTUP_LINES_MAX = 500
  */
 export function formatOfLines(lines: readonly string[]): LineFormat | undefined {
   const texts = lines.filter((line) => line.trim() !== '').slice(0, STARTUP_LINES_MAX)
-  return unwrappedFormat(texts, formatOfSample) ?? unwrappedFormat(texts, formatAfterStart)
+  const found = unwrappedFormat(texts, formatOfSample)
+  return found === undefined && texts.length > 1 ? unwrappedFormat(texts, formatAfterStart) : found
 }
 
 function formatOfSample(lines: readonly string[]): LineFormat | undefined {

@@ -47,7 +47,7 @@ function resultOf(match: RegExpExecArray, all: boolean, trusted: Proxies | undef
   const isTls = frontend!.endsWith('~')
   return accessEvent(
     {
-      ip: visitorOfRequest(peer === 'unix' ? undefined : peer, [headers.forwarded], trusted),
+      ip: visitorIn(peer === 'unix' ? undefined : peer, headers.forwarded, trusted),
       timestamp: read.time,
       method,
       status: Math.max(Number(status), 0),
@@ -60,8 +60,21 @@ function resultOf(match: RegExpExecArray, all: boolean, trusted: Proxies | undef
   )
 }
 
+/** A visitor chooses its Host and User-Agent. So lists that name different visitors count as none. */
+function visitorIn(
+  peer: string | undefined,
+  lists: readonly string[],
+  trusted: Proxies | undefined,
+): string | undefined {
+  const own = visitorOfRequest(peer, [], trusted)
+  const visitors = new Set(lists.map((list) => visitorOfRequest(peer, [list], trusted)))
+  visitors.delete(own)
+  return visitors.size === 1 ? [...visitors][0] : own
+}
+
 interface Headers {
-  readonly forwarded?: string
+  /** Captured values that are addresses, or lists of them. */
+  readonly forwarded: readonly string[]
   readonly host?: string
   readonly referrer?: string
   readonly userAgent?: string
@@ -73,10 +86,11 @@ const AGENT = /^[\w.-]{2,64}\/\d/
 
 /** @param captured values with `|` between, in the order of the configuration */
 function headersIn(captured = ''): Headers {
-  const found: { -readonly [K in keyof Headers]: Headers[K] } = {}
+  const forwarded: string[] = []
+  const found: { -readonly [K in keyof Headers]: Headers[K] } = { forwarded }
   for (const part of captured === '' ? [] : captured.split('|')) {
     const value = withoutHashes(part)
-    if (hasAddress(value)) found.forwarded ??= value
+    if (hasAddress(value)) forwarded.push(value)
     else if (URL_START.test(value)) found.referrer ??= value
     else if (HOST.test(value)) found.host ??= value
     else if (AGENT.test(value)) found.userAgent ??= value

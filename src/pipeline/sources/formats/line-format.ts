@@ -82,6 +82,8 @@ export const COMMENT = { skipped: 'comment' } as const satisfies LineResult
 export const BLANK = { skipped: 'blank line' } as const satisfies LineResult
 /** For a line whose rest is in a later one. */
 export const PART = { skipped: 'part of a line' } as const satisfies LineResult
+/** Why the parts of a line at the end of a file are no event. */
+export const CUT_OFF = 'is a part of a line, and its rest is missing'
 
 /** Whether at least half of the lines match. Lines of another program may be among them. */
 export function most(lines: readonly string[], matches: (line: string) => boolean): boolean {

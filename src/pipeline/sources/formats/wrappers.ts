@@ -82,11 +82,16 @@ const WRAPPERS: readonly Wrapper[] = [docker, cri, syslog, time]
 /** As of a program that sends RFC 5424 to the output of its container. */
 const NESTED_MAX = 2
 
+/** The streams of a program take turns, so the rest of a line comes soon. A program that was killed never writes it. */
+const LINES_BETWEEN_PARTS_MAX = 1_000
+
 /** Takes one wrapper off the lines of a file, and joins the parts of a line. */
 class Unwrapper {
   readonly #wrapper: Wrapper
   /** Parts whose rest is still to come, by stream. */
   readonly #parts = new Map<string | undefined, string>()
+  /** Whole lines since the last part. */
+  #linesSince = 0
 
   constructor(wrapper: Wrapper) {
     this.#wrapper = wrapper
@@ -106,7 +111,11 @@ class Unwrapper {
     if (text.length > BATCH_LIMITS.lineMaxBytes) {
       return { rejected: `has parts of more than ${BATCH_LIMITS.lineMaxBytes} characters` }
     }
-    if (part.isPart !== true) return text.trim() === '' ? BLANK : text
+    if (part.isPart !== true) {
+      if (this.hasParts && ++this.#linesSince >= LINES_BETWEEN_PARTS_MAX) this.#parts.clear()
+      return text.trim() === '' ? BLANK : text
+    }
+    this.#linesSince = 0
     this.#parts.set(part.stream, text)
     return PART
   }

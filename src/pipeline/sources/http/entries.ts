@@ -8,7 +8,7 @@ import type { Proxies } from '../../event/client-address.ts'
 import { hasTooManyValues, isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import { NO_PAGE_LINE, rejectedLine } from '../batch/read-chunk.ts'
 import { formatOfLines } from '../formats/formats.ts'
-import { BLANK, COMMENT, type LineJson, type LineReader, PART, readLine } from '../formats/line-format.ts'
+import { BLANK, COMMENT, CUT_OFF, type LineJson, type LineReader, PART, readLine } from '../formats/line-format.ts'
 import { MAPPED_FIELDS, type Paths } from '../mapped-fields.ts'
 import { mappedReader, mapsRequest, pageFilter, type ReadMapped } from '../mapping.ts'
 import { instantOf } from '../tools/clock.ts'
@@ -139,6 +139,7 @@ export class EntryReader {
   *end(): Generator<string[]> {
     if (this.#values === undefined) yield* this.#begin()
     yield* this.#partsOf(this.#values!.values.end())
+    if (this.#logReader?.isBetween === false) yield [rejectedLine(CUT_OFF)]
     if (this.#entries > 0 && this.#unknown === this.#entries) {
       throw new HttpError(
         400,
@@ -147,7 +148,7 @@ export class EntryReader {
     }
   }
 
-  *#partsOf(values: readonly BodyValue[]): Generator<string[]> {
+  *#partsOf(values: Iterable<BodyValue>): Generator<string[]> {
     let lines: string[] = []
     let work = 0
     let heldBytes = 0

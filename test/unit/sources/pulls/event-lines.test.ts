@@ -52,6 +52,26 @@ test('messages of a container before its first request, and what is around its l
   await assert.rejects(read([Buffer.from(start.join(''))]), /no format of exports or logs is recognised/)
 })
 
+test('an unknown format is refused after a few long lines', async () => {
+  let made = 0
+  async function* longLines() {
+    for (; made < 200; made++) yield Buffer.from(`${'x '.repeat(100_000)}\n`)
+  }
+  async function* files() {
+    yield { bytes: longLines() }
+  }
+  const read = eventLines(files(), { id: 'object', format: 'auto', atMs: AT_MS, skip: 0 })
+  await assert.rejects(read.next(), PullRefusedError)
+  assert.ok(made < 50, String(made))
+})
+
+test('a part of a line whose rest does not come is a rejected line', async () => {
+  const cri = (tag: string, text: string) => `2026-11-20T10:00:00.123456789Z stdout ${tag} ${text}\n`
+  const { events, rejected } = await read([Buffer.from(cri('F', LINE) + cri('P', LINE.slice(0, 20)))])
+  assert.deepEqual([events.length, rejected], [2, 1])
+  assert.match(events[1]!, /its rest is missing/)
+})
+
 test('members of a gzip file are read to the last one', async () => {
   const { lines } = await read([Buffer.concat([gzipSync(log(25)), gzipSync(log(5))])])
   assert.equal(lines, 30)
