@@ -26,6 +26,8 @@ export interface RangeFileHead extends SealedHead {
   readonly ranges: number
   /** Names of a record's members, in the order of its values. */
   readonly members: readonly string[]
+  /** `rulesDigest` of the decisions in the records; undefined without them. */
+  readonly rules?: string
 }
 
 /** A value of a record; null when the record lacks the member. */
@@ -124,6 +126,8 @@ export interface OpenRangeFile {
   readonly records: number
   /** Decodes a record, numbered from 0, into an object like that of an MMDB. */
   decode(record: number): Readonly<Record<string, RangeValue>>
+  /** The values of a record, in the order of the members. */
+  values(record: number): readonly RangeValue[]
 }
 
 /**
@@ -136,14 +140,16 @@ export function openRangeFile(bytes: Buffer): OpenRangeFile {
   const { ownerBits, ...head } = file.head
   const index = nextIndex(file)
   const texts = nextTexts(file)
+  const values = (record: number) => JSON.parse(texts.at(record)) as readonly RangeValue[]
   return {
     head,
     index,
     records: texts.ends.length,
     decode(record) {
-      const values = JSON.parse(texts.at(record)) as readonly RangeValue[]
-      const members = head.members.map((name, i) => [name, values[i]!] as const)
+      const known = values(record)
+      const members = head.members.map((name, i) => [name, known[i]!] as const)
       return Object.fromEntries(members.filter(([, value]) => value !== null))
     },
+    values,
   }
 }
