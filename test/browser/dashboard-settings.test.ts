@@ -250,6 +250,16 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
       await page.getByLabel('Address of the API').fill(ready.url)
       await page.getByRole('button', { name: 'Create source' }).click()
       const tag = (await page.getByRole('region', { name: 'In the head of every page' }).textContent())!
+      // The tag is the first thing to paste, and alone until someone asks for more.
+      const card = page.locator('.ui-card').filter({ hasText: 'Your new source' })
+      const toPaste = card.getByRole('region')
+      assert.equal(await toPaste.count(), 1)
+      const [tagBox, keyBox] = [await toPaste.boundingBox(), await page.getByLabel('Browser key').boundingBox()]
+      assert.ok(tagBox!.y < keyBox!.y)
+      await page.getByText('WordPress, in place of the tag').click()
+      await page.getByRole('button', { name: /^Copy: WordPress/ }).waitFor()
+      assert.equal(await toPaste.count(), 2)
+      await assertAccessible()
       const own = await page.context().newPage()
       const server = createServer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(tag))
       t.after(() => void server.close().closeAllConnections())

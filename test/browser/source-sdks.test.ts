@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { request as ask, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -12,6 +12,7 @@ import { startInstance, type TestInstance } from '../support/instance.ts'
 import { type ReverseProxy, startReverseProxy } from '../support/reverse-proxy.ts'
 import { type CreatedSource, companiesDir, createSource, installSdks, SDKS } from '../support/source-sdks.ts'
 import { until } from '../support/until.ts'
+import { openVisitor } from '../support/visitor.ts'
 
 /* The real browser libraries of seven tools, and our own script, in pages of another origin, against a whole instance. */
 
@@ -41,13 +42,12 @@ const LEAVING: Readonly<Record<string, string>> = { posthog: '$pageleave' }
 /** Libraries with groups: a group is an account. */
 const GROUPS = ['segment', 'rudderstack', 'posthog', 'amplitude', 'mixpanel']
 
-/** Libraries send nothing from a browser that tests drive. */
-const DRIVEN_BY_PEOPLE = `
-  Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false })
-  Object.defineProperty(Navigator.prototype, 'userAgentData', { get: () => undefined })`
-
 interface Site {
   readonly origin: string
+  /** The same server under another name, for links to another site. */
+  readonly otherOrigin: string
+  /** Where requests to `/visits/` are passed on to, without that path. */
+  ownPath: string | undefined
   /** Scripts by their paths. */
   readonly scripts: Record<string, string>
   /** The head of all other pages. */
@@ -60,6 +60,14 @@ interface Site {
 async function startSite(t: TestContext, scripts: Record<string, string>): Promise<Site> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url!, 'http://localhost')
+    if (site.ownPath !== undefined && pathname.startsWith('/visits/')) {
+      const { method, headers } = request
+      const passed = ask(site.ownPath + pathname.slice('/visits'.length), { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode!, answer.headers)
+        answer.pipe(response)
+      })
+      return void request.pipe(passed)
+    }
     const script = scripts[pathname.replace(/\.js$/, '')]
     if (script !== undefined && pathname.endsWith('.js'))
       return void response.setHeader('content-type', 'text/javascript').end(script)
@@ -74,8 +82,10 @@ async function startSite(t: TestContext, scripts: Record<string, string>): Promi
     server.close()
     server.closeAllConnections()
   })
-  const origin = `http://localhost:${(server.address() as AddressInfo).port}`
-  const site: Site = { origin, scripts, head: '', policy: undefined }
+  const { port } = server.address() as AddressInfo
+  const origin = `http://localhost:${port}`
+  const otherOrigin = `http://127.0.0.1:${port}`
+  const site: Site = { origin, otherOrigin, ownPath: undefined, scripts, head: '', policy: undefined }
   return site
 }
 
@@ -86,27 +96,6 @@ async function bundleExamples(): Promise<Record<string, string>> {
     ...{ bundle: true, write: false, format: 'iife', outdir: '/', logLevel: 'error' },
   })
   return Object.fromEntries(names.map((name, i) => [`/${name}`, outputFiles[i]!.text]))
-}
-
-/** The browser of a visitor. Everything that goes wrong in it, and every request to another host, is in `wrong`. */
-async function openVisitor(t: TestContext, hosts: readonly string[]) {
-  if (typeof browser === 'string') throw new Error(browser)
-  const context = await browser.newContext()
-  t.after(() => context.close())
-  await context.addInitScript(DRIVEN_BY_PEOPLE)
-  const wrong: string[] = []
-  await context.route('**', (route) => {
-    const url = route.request().url()
-    if (hosts.includes(new URL(url).origin)) return route.continue()
-    wrong.push(`asked ${url}`)
-    return route.abort()
-  })
-  const page = await context.newPage()
-  page.on('console', (message) => {
-    if (message.type() === 'error') wrong.push(message.text())
-  })
-  page.on('pageerror', (error) => wrong.push(error.message))
-  return { context, page, wrong }
 }
 
 interface World {
@@ -123,7 +112,7 @@ test('browser libraries and the script tag send their events, and the company is
   const site = await startSite(t, await bundleExamples())
   const instance = await startInstance(t, { ENRICH_DIR: dir, SINK_LINGER_MS: '100' })
   const proxy = await startReverseProxy(t, () => instance.ready.url)
-  const world = { instance, site, proxy, hosts: [site.origin, proxy.url] }
+  const world = { instance, site, proxy, hosts: [site.origin, site.otherOrigin, proxy.url] }
   for (const [n, name] of names.entries()) {
     await t.test(name, async (t) => {
       proxy.visitor = `17.${n}.0.1`
@@ -140,6 +129,11 @@ test('browser libraries and the script tag send their events, and the company is
   await t.test('the script tag sends nothing for visitors who refuse to be tracked', (t) => respects(t, world))
   await t.test('the script tag works under the content security policy of its setup text', (t) => obeys(t, world))
   await t.test('the script tag may have crossorigin, and be a module', (t) => isFetchedWithCors(t, world))
+  await t.test('the script tag has settings, and obeys what the visitor chooses', (t) => hasSettings(t, world))
+  await t.test('the script tag: a session is one over three tabs, and ends after 30 minutes', (t) =>
+    hasSessions(t, world),
+  )
+  await t.test('the script tag works on a path of the site, from Tag Manager, and as an image', (t) => fitsIn(t, world))
 })
 
 async function tryExample(t: TestContext, { instance, site, proxy, hosts }: World, name: string, domain: string) {
@@ -239,10 +233,9 @@ function postsOf({ requests }: ReverseProxy) {
 async function reportsVisits(t: TestContext, world: World) {
   const { instance, site, proxy, hosts } = world
   const source = await webSource(world)
-  site.head = `<script>
-    window.ipid ||= (...call) => (ipid.q ||= []).push(call)
-    ipid('track', 'Before the script', { plan: 'free' })
-  </script>${site.head}`
+  const { code } = source.blocks.find(({ title }) => title.startsWith('Only to send events of your own'))!
+  const early = `${code}<script>ipid('track', 'Before the script', { plan: 'free' })</script>`
+  site.head = early + site.head
   const { context, page, wrong } = await openVisitor(t, hosts)
   const start = `${site.origin}/nav?utm_source=news`
   await page.goto(`${start}#part`, { referer: 'http://ref.example/' })
@@ -376,7 +369,8 @@ async function respects(t: TestContext, world: World) {
     await context.addInitScript(`Object.defineProperty(Navigator.prototype, '${refusal}', { get: () => ${value} })`)
     await page.goto(`${site.origin}/private`)
     await call(page, 'track', 'Not sent')
-    assert.equal(await page.evaluate('sessionStorage.length'), 0)
+    await page.evaluate('ipid.optIn(); ipid.page(); ipid.optOut()')
+    assert.deepEqual(await storedNames(page), [])
     await page.goto('about:blank')
   }
   assert.deepEqual(postsOf(proxy), [])
@@ -404,4 +398,302 @@ async function isFetchedWithCors(t: TestContext, world: World) {
     await storedOf(instance, source, 1)
     assert.deepEqual(wrong, [], attribute)
   }
+}
+
+/** The names of everything that the script keeps in a browser. */
+async function storedNames(page: Page): Promise<string[]> {
+  return (await page.evaluate('[...Object.keys(localStorage), ...Object.keys(sessionStorage)]')) as string[]
+}
+
+interface Visit {
+  readonly title: string
+  readonly attributes: string
+  /** Where it begins, after the address of the case. */
+  readonly path?: string
+  /** The page before. */
+  readonly from?: string
+  /** Statements in the page; a number waits until that many events are stored. `tick()` waits for the script. */
+  readonly steps: readonly (string | number)[]
+  /** The type, page, and referrer or target of each event. BASE is the address of the case, OTHER another site. */
+  readonly events: readonly string[]
+}
+
+const SEARCH = `for (const n of [1, 2, 3, 4, 5, 6]) {
+  history.replaceState(null, '', 'BASE?q=' + 'acmeco'.slice(0, n))
+  await tick()
+}`
+const push = (...urls: readonly string[]) =>
+  urls.map((url) => `history.pushState(null, '', '${url}'); await tick()`).join('\n')
+const click = (attributes: string) =>
+  `document.body.insertAdjacentHTML('beforeend', '<a ${attributes}><b>x</b></a>'); document.body.lastChild.firstChild.click()`
+
+const VISITS: readonly Visit[] = [
+  {
+    title: 'a search as one types is one page, also when the next page follows at once',
+    attributes: '',
+    steps: [SEARCH, push('BASE/found', 'BASE/found'), `history.replaceState(null, '', 'BASE/found#x')`],
+    events: ['page BASE', 'page BASE?q=acmeco BASE', 'page BASE/found BASE?q=acmeco'],
+  },
+  {
+    title: 'a search as one types is one page when it ends, and a query that comes and goes is none',
+    attributes: '',
+    steps: [
+      ...[SEARCH, 2, `history.replaceState(null, '', 'BASE?x'); history.replaceState(null, '', 'BASE?q=acmeco')`],
+      push('BASE?q=acmeco&page=2'),
+    ],
+    events: ['page BASE', 'page BASE?q=acmeco BASE', 'page BASE?q=acmeco&page=2 BASE?q=acmeco'],
+  },
+  {
+    title: 'data-hash: a fragment is a page',
+    attributes: 'data-hash="true" data-exclude="/admin*"',
+    path: '?utm_source=news#/pricing?plan=1',
+    steps: [`location.hash = '#!/about'`, 2, push('#/admin/users', '#/contact', '#/contact')],
+    events: [
+      'page BASE/pricing?plan=1&utm_source=news',
+      'page BASE/about?utm_source=news BASE/pricing?plan=1&utm_source=news',
+      'page BASE/contact?utm_source=news',
+    ],
+  },
+  {
+    title: 'data-hash and data-exclude: a path hides all fragments of its page',
+    attributes: 'data-hash data-exclude="/*/admin, /*/app/private/*, /*/#/secret"',
+    path: '/admin#top',
+    steps: [push('BASE/app/#/private/a', 'BASE/#/secret#part', 'BASE/app/#/public')],
+    events: ['page BASE/app/public'],
+  },
+  {
+    title: 'a page that is loaded before it is shown counts when it is shown',
+    attributes: 'data-consent="required"',
+    steps: [
+      `Object.defineProperty(document, 'prerendering', { value: true, configurable: true }); ipid.optIn()`,
+      push('BASE/two'),
+      `delete document.prerendering; document.dispatchEvent(new Event('prerenderingchange'))`,
+    ],
+    events: ['page BASE/two'],
+  },
+  {
+    title: 'data-manual: only the pages that are called for',
+    attributes: 'data-manual data-hash="false"',
+    steps: [push('BASE/two#part'), `ipid.page({ kind: 'shop' }); ipid('page')`, push('BASE/three')],
+    events: ['page BASE/two', 'page BASE/two'],
+  },
+  {
+    title: 'data-exclude: nothing of these paths, and they are no referrers',
+    attributes: 'data-exclude="*/admin/*, */café,*.html, */[id]/(a|b)^{1}, **/50%"',
+    path: '/admin/secret?token=1',
+    from: '/admin/before',
+    steps: [
+      `ipid.track('Not sent')`,
+      push('BASE/a.htm', 'BASE/caf%C3%A9', 'BASE/a.html', 'BASE/[id]/(a|b)^{1}', 'BASE/50%'),
+      push('BASE/b', 'BASE/admin'),
+    ],
+    events: ['page BASE/a.htm', 'page BASE/b', 'page BASE/admin BASE/b'],
+  },
+  {
+    title: 'optOut: nothing more is sent or stored',
+    attributes: 'data-downloads',
+    steps: [
+      ...[1, `ipid.optOut(); ipid.track('Not sent'); ipid.identify({ plan: 'x' }); ipid.page()`, push('BASE/two')],
+      ...[click('download href=BASE/a'), `assertStored('ipid.choice'); ipid.optIn(); ipid.optIn()`],
+    ],
+    events: ['page BASE', 'page BASE/two BASE'],
+  },
+  {
+    title: 'data-consent: nothing is sent or stored before consent',
+    attributes: 'data-consent="required"',
+    from: '/before',
+    steps: [
+      ...[`ipid.track('Too early'); ipid.identify({ plan: 'x' }); ipid.page()`, push('BASE/two')],
+      `assertStored(''); ipid('optIn'); ipid('optIn')`,
+    ],
+    events: ['page BASE/two BASE/before'],
+  },
+  {
+    title: 'data-outbound: a link to another site, at the moment the page is left',
+    attributes: 'data-outbound data-downloads="false"',
+    steps: [click('href=BASE#part'), click('href=mailto:x'), click('href=OTHER/report.pdf?a=1')],
+    events: ['page BASE', 'outlink BASE OTHER/report.pdf?a=1'],
+  },
+  {
+    title: 'data-downloads: files, and no other links',
+    attributes: 'data-downloads=".svg, .zip"',
+    steps: [
+      `document.addEventListener('click', (event) => event.preventDefault())`,
+      ...['href=OTHER', 'href=BASE/a.ZIP?x', 'href=BASE/a.pdf', 'href=BASE/b download'].map(click),
+    ],
+    events: ['page BASE', 'download BASE BASE/a.ZIP?x', 'download BASE BASE/b'],
+  },
+]
+
+async function hasSettings(t: TestContext, world: World) {
+  const { instance, site, proxy, hosts } = world
+  const source = await webSource(world)
+  const tag = site.head
+  for (const [n, visit] of VISITS.entries()) {
+    const base = `${site.origin}/case${n}`
+    const fill = (text: string) => text.replaceAll('BASE', base).replaceAll('OTHER', site.otherOrigin)
+    const stored = async () => {
+      const text = await instance.query(
+        `SELECT event_type, url, if(event_type IN ('outlink', 'download'), JSONExtractString(properties, 'target'), referrer)
+          FROM events WHERE source_id = '${source.source_id}' AND startsWith(url, '${base}') FORMAT JSONCompactEachRow`,
+      )
+      const lines =
+        text === '' ? [] : text.split('\n').map((line) => (JSON.parse(line) as string[]).join(' ').trimEnd())
+      return lines.sort()
+    }
+    site.head = tag.replace('<script async', `<script async ${visit.attributes}`)
+    const { context, page, wrong } = await openVisitor(t, hosts)
+    await page.goto(base + (visit.path ?? ''), visit.from === undefined ? {} : { referer: base + visit.from })
+    await page.waitForFunction('window.ipid?.on')
+    await page.evaluate(`
+      window.tick = () => new Promise((resolve) => setTimeout(resolve))
+      window.assertStored = (names) => {
+        const found = [...Object.keys(localStorage), ...Object.keys(sessionStorage)].join()
+        if (found !== names) throw new Error('stored ' + found)
+      }
+      // Before the script leaves the page, so that its last request has this event and all before it.
+      addEventListener('pagehide', () => ipid.track('end'), true)`)
+    for (const step of visit.steps) {
+      if (typeof step === 'number') await until(stored, ({ length }) => length === step)
+      else await page.evaluate(`(async () => { ${fill(step)} })()`)
+    }
+    await page.goto('about:blank')
+    const wanted = visit.events.map(fill)
+    const sent = await until(
+      () =>
+        postsOf(proxy)
+          .flatMap(({ body }) => JSON.parse(body.toString()).events as { id: string; type: string; url: string }[])
+          .filter(({ url }) => url.startsWith(base)),
+      (events) => events.some(({ type }) => type === 'end'),
+    )
+    assert.equal(new Set(sent.map(({ id }) => id)).size, wanted.length + 1, visit.title)
+    const rows = await until(stored, ({ length }) => length === wanted.length + 1)
+    assert.deepEqual(
+      rows.filter((row) => !row.startsWith('end ')),
+      wanted.sort(),
+      visit.title,
+    )
+    assert.deepEqual(wrong, [], visit.title)
+    await context.close()
+  }
+}
+
+async function hasSessions(t: TestContext, world: World) {
+  const { instance, hosts, site } = world
+  const source = await webSource(world)
+  const { context, page } = await openVisitor(t, hosts)
+  const tabs = [page, await context.newPage(), await context.newPage()]
+  for (const [n, tab] of tabs.entries()) {
+    await tab.goto(`${site.origin}/tab${n}`)
+    await storedOf(instance, source, n + 1)
+  }
+  const lastEventWas = (minutes: number) =>
+    page.evaluate(`localStorage.setItem('ipid.session',
+      JSON.stringify({ ...JSON.parse(localStorage.getItem('ipid.session')), at: Date.now() - ${minutes * 60_000} }))`)
+  await lastEventWas(29)
+  await call(tabs[1]!, 'track', 'after 29 minutes')
+  await storedOf(instance, source, 4)
+  await lastEventWas(31)
+  await call(tabs[2]!, 'track', 'after 31 minutes')
+  await storedOf(instance, source, 5)
+  await call(page, 'track', 'in another tab')
+  const stored = await storedOf(instance, source, 6)
+  const [first, ...others] = [...new Set(stored.map(({ session_id: id }) => id))]
+  assert.equal(others.length, 1)
+  assert.deepEqual(
+    stored.filter(({ session_id: id }) => id !== first).map(({ event_type: type }) => type),
+    ['after 31 minutes', 'in another tab'],
+  )
+  assert.deepEqual(await context.cookies(), [])
+
+  await call(tabs[1]!, 'identify', { plan: 'pro' })
+  await storedOf(instance, source, 7)
+  await call(tabs[2]!, 'identify', { plan: 'free' })
+  await storedOf(instance, source, 8)
+  // Another site in this tab hears of no choice.
+  site.head = ''
+  await tabs[2]!.goto(site.otherOrigin)
+  site.head = source.blocks[0]!.code
+  await page.evaluate('ipid.optOut()')
+  await tabs[2]!.goto(`${site.origin}/tab2`)
+  // Nor does a page that the browser had frozen.
+  await tabs[1]!.evaluate(`sessionStorage.setItem('ipid.person', '{}')
+    dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))`)
+  for (const tab of tabs) {
+    await until(
+      () => storedNames(tab),
+      (names) => names.join() === 'ipid.choice',
+    )
+  }
+  for (const tab of tabs) await call(tab, 'track', 'Not sent')
+  await page.goto(`${site.origin}/again`)
+  await call(page, 'track', 'Not sent')
+  assert.deepEqual(await storedNames(page), ['ipid.choice'])
+  await page.evaluate('ipid.optIn()')
+  const last = (await storedOf(instance, source, 9)).at(-1)!
+  assert.equal(last.page.url, `${site.origin}/again`)
+}
+
+/** Tag Manager makes a script of the text or the address of each one in its HTML, and keeps no other attribute than the id. */
+const AS_TAG_MANAGER = `(html) => {
+  const parsed = document.createElement('div')
+  parsed.innerHTML = html
+  for (const { id, src, text } of parsed.querySelectorAll('script')) {
+    const made = document.createElement('script')
+    Object.assign(made, { async: false, id, text }, src && { src })
+    document.body.append(made)
+  }
+}`
+
+async function fitsIn(t: TestContext, world: World) {
+  const { instance, site, proxy, hosts } = world
+  const codeOf = ({ blocks }: CreatedSource, title: string) => {
+    const found = blocks.filter((block) => block.title.startsWith(title))
+    assert.equal(found.length, 1, title)
+    return found[0]!.code
+  }
+
+  await t.test('on a path of the site, with the strictest content security policy', async (t) => {
+    const source = await webSource(world)
+    site.head = codeOf(source, 'The tag for a path of your site')
+    site.policy = `default-src 'none'; img-src data:; script-src 'self'; connect-src 'self'`
+    site.ownPath = `${proxy.url}/s/web`
+    const { page, wrong } = await openVisitor(t, [site.origin])
+    await page.goto(`${site.origin}/own`)
+    await call(page, 'track', 'Bought')
+    await storedOf(instance, source, 2)
+    assert.deepEqual(wrong, [])
+    site.policy = undefined
+  })
+
+  await t.test('from Google Tag Manager, with settings', async (t) => {
+    const source = await webSource(world)
+    site.head = ''
+    const code = codeOf(source, 'Google Tag Manager').replace(
+      '  document.head',
+      "  script.setAttribute('data-exclude', '/never')\n  script.setAttribute('data-outbound', '')\n  document.head",
+    )
+    const { page, wrong } = await openVisitor(t, hosts)
+    await page.goto(`${site.origin}/managed`)
+    await page.evaluate(`(${AS_TAG_MANAGER})(${JSON.stringify(code)})`)
+    await page.waitForFunction('window.ipid?.on')
+    await page.evaluate(click(`href=${site.otherOrigin}/`))
+    const stored = await storedOf(instance, source, 2)
+    assert.deepEqual(stored.map(({ event_type: type }) => type).sort(), ['outlink', 'page'])
+    assert.equal(await page.evaluate('typeof window.script'), 'undefined')
+    assert.deepEqual(wrong, [])
+  })
+
+  await t.test('as an image, without JavaScript', async (t) => {
+    const source = await webSource(world)
+    site.head += `<body>${codeOf(source, 'Only for visitors without JavaScript')}`
+    const { page, wrong } = await openVisitor(t, hosts, undefined, { javaScriptEnabled: false })
+    await page.goto(`${site.origin}/plain?utm_source=news`)
+    const [view] = await storedOf(instance, source, 1)
+    assert.deepEqual(
+      [view!.event_type, view!.ip, view!.page.url, view!.page.utm_source],
+      ['page', proxy.visitor, `${site.origin}/plain?utm_source=news`, 'news'],
+    )
+    assert.deepEqual(wrong, [])
+  })
 }

@@ -1,55 +1,13 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { ENGINE_CHOICES } from '../../src/http/engine/choose.ts'
 import { testedEngine } from '../support/engines.ts'
 import { API_KEY, MemoryIntake, startHttp } from '../support/http.ts'
 import { takePort } from '../support/ports.ts'
-import { until } from '../support/until.ts'
+import { noNginx as skip, startNginx } from '../support/web-servers.ts'
 
 /* A real nginx before the API, with its defaults, and with the lines of src/http/engine/README.md. */
-
-function hasNginx(): boolean {
-  try {
-    execFileSync('nginx', ['-v'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
-const skip = hasNginx() ? false : 'nginx is not installed (apt-get install nginx)'
-
-/** Starts nginx with the servers of a configuration. */
-async function startNginx(t: TestContext, http: string, url: string): Promise<void> {
-  const dir = await mkdtemp(join(tmpdir(), 'nginx-'))
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (name) => `${name}_temp_path ${dir}/${name};`,
-  )
-  const top = `daemon off; master_process off; pid ${dir}/pid; error_log ${dir}/errors; events {}`
-  await writeFile(join(dir, 'nginx.conf'), `${top}\nhttp { access_log off; ${temporary.join(' ')}\n${http}\n}\n`)
-  const nginx = spawn('nginx', ['-p', dir, '-c', join(dir, 'nginx.conf'), '-e', join(dir, 'errors')], {
-    stdio: 'ignore',
-  })
-  const ended = new Promise((resolve) => nginx.once('exit', resolve))
-  t.after(async () => {
-    nginx.kill()
-    await ended
-    await rm(dir, { recursive: true, force: true })
-  })
-  await until(
-    () =>
-      fetch(url).then(
-        () => true,
-        () => false,
-      ),
-    (isUp) => isUp,
-  )
-}
 
 /** A page, a large answer and an event, through nginx. */
 async function assertServed(url: string, intake: MemoryIntake): Promise<void> {

@@ -51,6 +51,8 @@ after(async () => {
 
 test('Node libraries send their first example, and source keys open nothing else', { skip }, async (t) => {
   const libraries = await nodeLibraries()
+  // Before the mock: the first instance of all may start a ClickHouse in this process, which binds to a host.
+  const instance = await sharedInstance()
   const asked: string[] = []
   // The instance is at an address, so no library looks up a name unless it is that of its own vendor.
   t.mock.method(dns, 'lookup', (name: string, ...rest: unknown[]) => {
@@ -58,7 +60,6 @@ test('Node libraries send their first example, and source keys open nothing else
     const callback = rest.at(-1) as (error: Error) => void
     callback(new Error(`${name} is not looked up in tests`))
   })
-  const instance = await sharedInstance()
   for (const [n, [name, { kind, open }]] of Object.entries(libraries).entries()) {
     await t.test(name, async () => {
       const source = await createSource(instance, kind)
@@ -314,7 +315,7 @@ async function opensOnly(instance: TestInstance): Promise<void> {
   assert.equal(script.headers.get('x-content-type-options'), 'nosniff')
   // It takes nothing of the rate: a browser does not ask again.
   assert.equal(script.headers.get('ratelimit-limit'), null)
-  assert.ok(gzipSync(text).length <= 2_048)
+  assert.ok(gzipSync(text).length <= 3_072)
   for (const path of [
     '<script>alert(1)</script>',
     '%0d%0aset-cookie:%20a=b',

@@ -280,6 +280,22 @@ test('the end says why events were filtered, at once or by a job, and how many a
   assert.match((await runCommand(args)).stdout, /^ {2}filtered +3 \(2 from private addresses, 1 from bots\)$/m)
 })
 
+test('--site names the site of paths, for files and for standard input, and --format reads wrapped lines', async (t) => {
+  const [dir, api] = [folder(t), await stub(t)]
+  const log = join(dir, 'container.log')
+  const made = lines(2)
+  const wrapped = `started\n${made.text.trimEnd()}`.replace(/^/gm, '2026-11-28T20:34:46.12Z stdout F ')
+  writeFileSync(log, `${wrapped}\n`)
+  const { tally } = await sync(dir, api.url, [log, '--site', 'http://www.example.com:8080', '--format', 'combined'])
+  assert.deepEqual([tally.sent, tally.rejected], [2, 1])
+  const piped = lines(1)
+  await sync(dir, api.url, ['-', '--site', 'shop.example'], { stdin: [Buffer.from(`starting\n${piped.text}`)] })
+  assert.deepEqual(api.pages(), [
+    ...made.pages.map((page) => `http://www.example.com:8080${page}`),
+    ...piped.pages.map((page) => `https://shop.example${page}`),
+  ])
+})
+
 test('a peer in TRUSTED_PROXIES names the visitor', async (t) => {
   const [dir, api] = [folder(t), await stub(t)]
   const line = (peer: string) =>
@@ -310,6 +326,8 @@ test('bad usage is answered with the remedy', async (t) => {
   assert.match(await refusal(log, '--format', 'nginx'), /--format "nginx": must be auto, combined, common, /)
   assert.match(await refusal(join(dir, 'none')), /none is not a readable file/)
   assert.match(await refusal(log, '--map', 'ip=a', '--format', 'combined'), /--map is for --format json/)
+  for (const site of ['a b', 'www.example.com/shop', 'ftp://a.b', 'user@a.b', '*.example.com', ''])
+    assert.match(await refusal(log, '--site', site), /^ipid: --site ".*": must be a host, as in www\.example\.com/m)
   assert.equal(api.requests.length, 0)
 })
 

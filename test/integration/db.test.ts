@@ -7,6 +7,8 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { type AsnResponse, open } from 'maxmind'
+import { readFolder } from '../../src/enrichment/files/read-folder.ts'
+import { dataSetsOf, reportOf } from '../../src/enrichment/files/report.ts'
 import { runCommand } from '../support/command.ts'
 import { address, asnMmdb, mmdb, startEngine, temporaryFolder } from '../support/enrichment-data.ts'
 
@@ -77,6 +79,38 @@ test('db check reports the kind of each file and its errors', async (t) => {
   assert.match(broken.stdout, /^empty\.mmdb: the file is empty$/m)
   assert.match(broken.stdout, /^table\.csv: line 2: "nonsense" is not a network$/m)
   assert.match(broken.stdout, /^firms\.mmdb: unknown database_type "Acme Firms"\n {2}keys of its records: firm, kind$/m)
+})
+
+test('a file that adds nothing says so, and what to do, in db check and in the status', async (t) => {
+  const dir = await temporaryFolder(t)
+  await writeFile(join(dir, 'blank.mmdb'), mmdb('X-City', { '81.2.69.0/24': { country: { iso_code: 'ZZ' } } }))
+  await writeFile(join(dir, 'colours.csv'), 'network,colour\n81.2.69.0/24,red\n')
+  await writeFile(join(dir, 'empty.mmdb'), mmdb('GeoLite2-ASN', {}))
+  await writeFile(join(dir, 'ip2location.csv'), '"0","16777215","-","-"\n')
+  await writeFile(join(dir, 'used.csv'), 'network,business_name\n81.2.69.0/24,Example\n')
+  const { stdout, code } = await runCommand(['db', 'check', dir])
+  assert.equal(code, 1)
+  const nothing = {
+    blank:
+      /^it adds nothing: no record has a value that ipid reads; map its members in a \.mmdb\.json beside it, or remove it$/,
+    colours:
+      /^it adds nothing: no record has a value that ipid reads; name its columns business_name, .*, or remove it$/,
+    empty: /^the file holds no networks, so it adds nothing: fetch it again, or remove it$/,
+    ip2location: /^it adds nothing: no row of the table has a known value; fetch it again, or remove it$/,
+  }
+  const sets = dataSetsOf(
+    (await readFolder(dir)).files.map((file) => reportOf(file)),
+    Date.now(),
+  )
+  for (const [name, reason] of Object.entries(nothing)) {
+    const set = sets.find((each) => each.name === name)
+    assert.match(set?.reason ?? '', reason)
+    assert.ok(
+      stdout.split('\n').some((line) => line.startsWith(name) && line.endsWith(set!.reason!)),
+      name,
+    )
+  }
+  assert.equal(sets.find(({ name }) => name === 'used')?.reason, null)
 })
 
 test('a path that is no folder is wrong usage', async (t) => {

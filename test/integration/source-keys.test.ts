@@ -132,6 +132,24 @@ test('the key of a page may have any age, and both keys end with their source', 
   assert.equal(await post('/s/posthog/e/', { api_key: `${both.browser_key!.slice(0, -1)}0`, event: 'x' }), 401)
 })
 
+test('the image for pages without JavaScript is a page view, which no cache keeps and a visitor may refuse', async () => {
+  const source = await createSource(instance, 'web')
+  const [, path] = /src="([^"]+)"/.exec(source.blocks.find(({ code }) => code.startsWith('<noscript>'))!.code)!
+  const load = async (headers: Record<string, string>) => {
+    const answer = await fetch(path!, { headers: { 'x-forwarded-for': VISITOR, ...headers } })
+    const of = (name: string) => answer.headers.get(name)
+    return [answer.status, of('content-type'), of('cache-control'), of('cross-origin-resource-policy')].join(' ')
+  }
+  const shown = '200 image/gif no-store cross-origin'
+  assert.equal(await load({ referer: 'https://shop.example/refused', 'sec-gpc': '1' }), shown)
+  assert.equal(await load({ referer: 'https://shop.example/refused', dnt: '1' }), shown)
+  assert.equal(await load({ referer: 'https://shop.example/a', dnt: '0', 'sec-fetch-dest': 'image' }), shown)
+  await untilStored(source.source_id, 1)
+  const stored = `SELECT event_type, url, ip, browser_key FROM events WHERE source_id = '${source.source_id}'`
+  assert.equal(await instance.query(stored), `page\thttps://shop.example/a\t${VISITOR}\t1`)
+  assert.equal((await fetch(path!.replace(source.key, `pub_${'0'.repeat(40)}`))).status, 401)
+})
+
 test("requests as the tools send them have the tool's time and key, and nothing of their query", async () => {
   const [matomo, mixpanel, amplitude, posthog, segment] = await Promise.all(
     ['matomo', 'mixpanel', 'amplitude', 'posthog', 'segment'].map((kind) => createSource(instance, kind)),

@@ -1,4 +1,5 @@
-import type { ProviderKind } from '../providers/provider.ts'
+import type { Provider, ProviderKind } from '../providers/provider.ts'
+import { TABLE_COLUMNS } from '../providers/tables/organisation-row.ts'
 import type { DataFile, FileState } from './folder.ts'
 import { ageOf, hasSource, isTooOld, newerSourceOf } from './renewal.ts'
 
@@ -8,7 +9,7 @@ export interface ProviderReport {
   readonly name: string
   readonly path: string
   readonly state: FileState
-  /** Explains any state but `ok`. */
+  /** Explains any state but `ok`, or why the data in use add nothing. */
   readonly reason: string | undefined
   /** Kind of the data in use, if any. */
   readonly kind: ProviderKind | undefined
@@ -35,7 +36,7 @@ export function reportOf(file: DataFile, sources: ReadonlySet<string> = new Set(
     name: file.name,
     path: file.path,
     state: file.state,
-    reason: file.reason,
+    reason: file.reason ?? (provider && blankReason(provider)),
     kind: provider?.kind,
     recognisedAs: provider?.recognisedAs,
     builtAt: provider?.builtAt,
@@ -45,6 +46,17 @@ export function reportOf(file: DataFile, sources: ReadonlySet<string> = new Set(
     warnings: provider?.warnings ?? [],
     unrecognised: file.unrecognised,
   }
+}
+
+/** Why data that are in use add nothing, and what to do; undefined when they add something. */
+function blankReason({ kind, records, isBlank }: Provider): string | undefined {
+  if (records === 0) return 'it adds nothing: it has no records; fetch it again, or remove it'
+  if (isBlank !== true) return undefined
+  const advice =
+    kind === 'table'
+      ? `name its columns ${TABLE_COLUMNS.slice(1).join(', ')}`
+      : 'map its members in a .mmdb.json beside it'
+  return `it adds nothing: no record has a value that ipid reads; ${advice}, or remove it`
 }
 
 /** Files without data in use, though they may hold some. */

@@ -38,6 +38,8 @@ export interface Provider {
   readonly records: number
   /** Messages about skipped parts of the file. */
   readonly warnings: readonly string[]
+  /** No record has a known value, as far as was looked. */
+  readonly isBlank?: boolean
   /** The record of the most specific network around the address. Throws when the record is damaged. */
   find(address: Address): Facts | undefined
   /** That network, as CIDR or `a-b`. */

@@ -50,6 +50,10 @@ export interface RequestHead {
   readonly ifNoneMatch: string
   readonly userAgent: string
   readonly acceptEncoding: string
+  /** The page that asks; `''` when absent. */
+  readonly referer: string
+  /** Whether the visitor refuses to be tracked: `Sec-GPC` (Global Privacy Control) or `DNT`. */
+  readonly refusesTracking: boolean
   /** The purpose of a browser's request (Fetch Metadata `Sec-Fetch-Dest`); `''` when absent. */
   readonly fetchDest: string
   /** The relation of the requesting page to this site (Fetch Metadata `Sec-Fetch-Site`); `''` when absent. */
@@ -104,6 +108,8 @@ export function readHead(lines: HeaderLines): RequestHead {
     ifNoneMatch: '',
     userAgent: '',
     acceptEncoding: '',
+    referer: '',
+    refusesTracking: false,
     fetchDest: '',
     fetchSite: '',
     purpose: '',
@@ -192,6 +198,13 @@ function collect(name: string, value: string): void {
       break
     case 'accept-encoding':
       head.acceptEncoding = value
+      break
+    case 'referer':
+      head.referer = value
+      break
+    case 'dnt':
+    case 'sec-gpc':
+      if (value === '1') head.refusesTracking = true
       break
     case 'sec-fetch-dest':
       head.fetchDest = value

@@ -365,6 +365,7 @@ export interface DataSetStatus {
    * `failed`: cannot be read; `ignored`: not enrichment data.
    */
   readonly state: 'ok' | 'replaced' | 'waiting' | 'stale' | 'failed' | 'ignored'
+  /** Explains any state but `ok`, or why the data add nothing. */
   readonly reason: string | null
   /** Recognised kind; null: none. Undefined from earlier versions. */
   readonly recognised_as?: string | null

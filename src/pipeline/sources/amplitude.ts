@@ -18,6 +18,8 @@ import {
   ABOUT_BROWSER,
   ABOUT_SERVER,
   addressSample,
+  besideBlock,
+  snippetBlock,
   type Tool,
   type ToolRoute,
   toolSource,
@@ -95,6 +97,7 @@ function setProperties(value: unknown): JsonObject {
 const tool: Tool = {
   kind: 'amplitude',
   title: 'Amplitude',
+  script: { paths: ['/libs/:file', '/script/:file'], from: 'https://cdn.amplitude.com' },
   setup: (base, key, browserKey) => [
     {
       title: 'Node, on your servers',
@@ -111,6 +114,18 @@ init('${key}', { serverUrl: '${base}/s/amplitude/2/httpapi' })`,
       code: `import * as amplitude from '@amplitude/analytics-browser'
 amplitude.init('${browserKey}', { serverUrl: '${base}/s/amplitude/2/httpapi', fetchRemoteConfig: false })`,
     },
+    snippetBlock(
+      'Amplitude',
+      'amplitude.init(…)',
+      `amplitude.init('${browserKey}', { serverUrl: '${base}/s/amplitude/2/httpapi', fetchRemoteConfig: false })`,
+    ),
+    besideBlock(
+      'Amplitude',
+      'after your own amplitude.init(…)',
+      'ipid.track(…)',
+      `const ipid = amplitude.createInstance('ipid')
+ipid.init('${browserKey}', { serverUrl: '${base}/s/amplitude/2/httpapi', fetchRemoteConfig: false })`,
+    ),
   ],
   routes: ['/2/httpapi', '/batch'].map(
     (path): ToolRoute => ({

@@ -148,8 +148,14 @@ function labelIn(object: JsonObject, places: readonly Place[]): string | undefin
 /** The request line of an object. */
 function lineIn(object: JsonObject, places: Places): { readonly method?: string; readonly path?: string | undefined } {
   const line = labelIn(object, places.get('request')!)
-  return line === undefined ? {} : requestOf(line)
+  return line !== undefined && REQUEST_LINE.test(line) ? requestOf(line) : {}
 }
+
+/** Other senders write sentences into the same field. */
+const REQUEST_LINE = /^[A-Z]+ .+ HTTP\/[\d.]+$/s
+/** Programs have a status and a method of their own, such as 1 and `card`. -1 and 0: the request was not answered. */
+const STATUS = /^(?:-1|0{1,3}|[1-9]\d\d)(?!\d)/
+const METHOD = /^(?:[A-Z]+|get|head|post|put|patch|delete|options)$/
 
 /** Whether a log has a user agent for the request, and the visitor sent none: every browser sends one. */
 function isAnonymous(object: JsonObject, places: readonly Place[]): boolean {
@@ -171,10 +177,11 @@ export function pageFilter(paths: Paths): (object: JsonObject, url: string | und
   if (!mapsRequest(paths)) return () => true
   return (object, url) => {
     const label = (field: MappedField) => labelIn(object, places.get(field)!)
-    const status = Number.parseInt(label('status') ?? '', 10)
+    const [status] = STATUS.exec(label('status') ?? '') ?? []
+    const [method] = METHOD.exec(label('method') ?? '') ?? []
     const facts = {
-      status: Number.isNaN(status) ? undefined : status,
-      method: (label('method') ?? (lineIn(object, places).method || undefined))?.toUpperCase(),
+      status: status === undefined ? undefined : Number(status),
+      method: (method ?? lineIn(object, places).method)?.toUpperCase(),
       contentType: label('content_type'),
     }
     if (Object.values(facts).every((fact) => fact === undefined)) return true

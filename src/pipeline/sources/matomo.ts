@@ -18,6 +18,7 @@ import {
   ABOUT_BROWSER,
   ABOUT_SERVER,
   addressSample,
+  besideBlock,
   PIXEL,
   type Tool,
   type ToolRequest,
@@ -102,6 +103,7 @@ const FIELDS = { keyFields: ['token_auth'], lists: ['requests'], charsetField: C
 const tool: Tool = {
   kind: 'matomo',
   title: 'Matomo',
+  script: { paths: ['/matomo.js', '/piwik.js'], from: 'your Matomo' },
   setup: (base, key, browserKey) => [
     {
       title: 'Node, on your servers',
@@ -113,10 +115,16 @@ const matomo = new MatomoTracker(1, '${base}/s/matomo/${key}/matomo.php')`,
     addressSample(`matomo.track({ url, token_auth: '${key}', cip: request.ip })`),
     {
       title: 'Browser, in your pages',
-      about: ABOUT_BROWSER,
+      about: `In Matomo's code, in place of its own line with setTrackerUrl. matomo.js still comes from your Matomo. ${ABOUT_BROWSER}`,
       key: 'browser',
       code: `_paq.push(['setTrackerUrl', '${base}/s/matomo/${browserKey}/matomo.php'])`,
     },
+    besideBlock(
+      'Matomo',
+      "before _paq.push(['trackPageView'])",
+      undefined,
+      `_paq.push(['addTracker', '${base}/s/matomo/${browserKey}/matomo.php', '1'])`,
+    ),
   ],
   routes: ['/matomo.php', '/piwik.php'].flatMap((path): ToolRoute[] => [
     { method: 'GET', path, ...FIELDS, read: readMatomoRequests, answer: imageOf },

@@ -20,8 +20,10 @@ import {
   ABOUT_BROWSER,
   ABOUT_SERVER,
   addressSample,
+  besideBlock,
   hostOf,
   protocolOf,
+  snippetBlock,
   type Tool,
   type ToolRequest,
   type ToolRoute,
@@ -114,6 +116,7 @@ function personOf(properties: JsonObject): JsonObject {
 const tool: Tool = {
   kind: 'mixpanel',
   title: 'Mixpanel',
+  script: { paths: ['/libs/mixpanel-2-latest.min.js', '/lib.min.js'], from: 'https://cdn.mxpnl.com' },
   repeats: true,
   setup: (base, key, browserKey) => [
     {
@@ -131,6 +134,17 @@ const mixpanel = Mixpanel.init('${key}', { host: '${hostOf(base)}', protocol: '$
       code: `import mixpanel from 'mixpanel-browser'
 mixpanel.init('${browserKey}', { api_host: '${base}/s/mixpanel', track_pageview: true })`,
     },
+    snippetBlock(
+      'Mixpanel',
+      'mixpanel.init(…)',
+      `mixpanel.init('${browserKey}', { api_host: '${base}/s/mixpanel', track_pageview: true })`,
+    ),
+    besideBlock(
+      'Mixpanel',
+      'after your own mixpanel.init(…)',
+      'mixpanel.ipid.track(…)',
+      `mixpanel.init('${browserKey}', { api_host: '${base}/s/mixpanel', track_pageview: true }, 'ipid')`,
+    ),
   ],
   routes: [
     ...both('/track', readMixpanelEvents),

@@ -17,6 +17,7 @@ import {
   ABOUT_SERVER,
   ABOUT_WEBHOOKS,
   addressSample,
+  besideBlock,
   settingsRoute,
   type Tool,
   type ToolRequest,
@@ -125,10 +126,17 @@ const LISTS = ['batch', 'data']
 /** Paths of its libraries, with and without the slash at the end. */
 const PATHS = ['/batch', '/capture', '/track', '/e', '/i/v0/e']
 
+/** PostHog's script for pages. It is the same for all projects. */
+const ARRAY_JS = 'https://us-assets.i.posthog.com/static/array.js'
+
 /** PostHog's libraries take 2xx for success and repeat 408, 429 and 5xx; on 413 they send half of the batch. */
 const tool: Tool = {
   kind: 'posthog',
   title: 'PostHog',
+  script: {
+    paths: ['/static/:file', '/static/:version/:file'],
+    from: 'https://us-assets.i.posthog.com, or https://eu-assets.i.posthog.com',
+  },
   setup: (base, key, browserKey) => [
     {
       title: 'Node, on your servers',
@@ -144,6 +152,19 @@ const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })`,
       key: 'browser',
       code: `posthog.init('${browserKey}', { api_host: '${base}/s/posthog' })`,
     },
+    {
+      title: 'HTML, in place of the snippet of PostHog',
+      about:
+        'The script still comes from PostHog. Its events go to ipid instead. Call posthog when it has loaded, not before.',
+      key: 'browser',
+      code: `<script async crossorigin="anonymous" src="${ARRAY_JS}" onload="posthog.init('${browserKey}', { api_host: '${base}/s/posthog' })"></script>`,
+    },
+    besideBlock(
+      'PostHog',
+      'after your own posthog.init',
+      'posthog.ipid.capture(…)',
+      `posthog.push(['init', '${browserKey}', { api_host: '${base}/s/posthog' }, 'ipid'])`,
+    ),
     webhookBlock('Data pipelines > Destinations > HTTP Webhook > Webhook URL', `${base}/s/posthog/${key}`),
   ],
   routes: [

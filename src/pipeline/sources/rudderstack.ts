@@ -5,6 +5,7 @@ import {
   ABOUT_SERVER,
   addressSample,
   settingsRoute,
+  snippetBlock,
   type Tool,
   type ToolRequest,
   toolSource,
@@ -14,11 +15,16 @@ import {
 /**
  * RudderStack's HTTP API, which has Segment's form. Its libraries take 2xx for success and repeat 429 and 5xx three times. The Node
  * library sends gzip, and calls it a form. The browser library asks for its source's settings first: without them it sends nothing. The
- * form of it that is bundled loads no plugins from RudderStack.
+ * form of it that is bundled loads no plugins from RudderStack. A page has one instance of it, so nothing runs beside: RudderStack's
+ * webhooks send to both.
  */
 const tool: Tool = {
   kind: 'rudderstack',
   title: 'RudderStack',
+  script: {
+    paths: ['/v3/modern/rsa.min.js', '/v3/legacy/rsa.min.js', '/v1.1/rudder-analytics.min.js'],
+    from: 'https://cdn.rudderlabs.com',
+  },
   setup: (base, key, browserKey) => [
     {
       title: 'Node, on your servers',
@@ -37,6 +43,12 @@ const analytics = new RudderAnalytics()
 analytics.load('${browserKey}', '${base}/s/rudderstack', { configUrl: '${base}/s/rudderstack' })
 analytics.page()`,
     },
+    snippetBlock(
+      'RudderStack',
+      'rudderanalytics.load(…)',
+      `rudderanalytics.load('${browserKey}', '${base}/s/rudderstack', { configUrl: '${base}/s/rudderstack' })
+rudderanalytics.page()`,
+    ),
     webhookBlock('Destinations > Webhook > Webhook URL', `${base}/s/rudderstack/${key}`),
   ],
   routes: [

@@ -8,6 +8,7 @@ import {
   hostOf,
   protocolOf,
   settingsRoute,
+  snippetBlock,
   type Tool,
   type ToolRequest,
   type ToolRoute,
@@ -25,6 +26,7 @@ const CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const
 const tool: Tool = {
   kind: 'segment',
   title: 'Segment',
+  script: { paths: ['/analytics.js/v1/:key/:file'], from: 'https://cdn.segment.com' },
   setup: (base, key, browserKey) => [
     {
       title: 'Node, on your servers',
@@ -44,6 +46,20 @@ const analytics = AnalyticsBrowser.load(
   { integrations: { 'Segment.io': { protocol: '${protocolOf(base)}', apiHost: '${hostOf(base)}/s/segment/v1' } } },
 )
 analytics.page()`,
+    },
+    snippetBlock(
+      'Segment',
+      'analytics.load(…)',
+      `analytics.load(analytics._writeKey, { integrations: { 'Segment.io': { protocol: '${protocolOf(base)}', apiHost: '${hostOf(base)}/s/segment/${browserKey}/v1' } } })`,
+    ),
+    {
+      title: 'JavaScript beside Segment, after your own analytics.load(…)',
+      about: 'Copies each call to ipid, and changes nothing for Segment. A copy that fails on its way is not repeated.',
+      key: 'browser',
+      code: `analytics.addSourceMiddleware(({ payload, next }) => {
+  fetch('${base}/s/segment/${browserKey}', { method: 'POST', keepalive: true, body: JSON.stringify(payload.obj) }).catch(() => {})
+  next(payload)
+})`,
     },
     webhookBlock('Destinations > Webhooks > Webhook URL', `${base}/s/segment/${key}`),
   ],

@@ -16,7 +16,16 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { ABOUT_BROWSER, ABOUT_SERVER, addressSample, PIXEL, type Tool, toolSource } from './tools/tool-source.ts'
+import {
+  ABOUT_BROWSER,
+  ABOUT_SERVER,
+  addressSample,
+  besideBlock,
+  PIXEL,
+  snippetBlock,
+  type Tool,
+  toolSource,
+} from './tools/tool-source.ts'
 
 /** The names of events by their short forms in Snowplow's tracker protocol. `ue` and `se` have names of their own. */
 const EVENTS: Readonly<Record<string, string>> = {
@@ -110,6 +119,7 @@ function jsonOf(encoded: unknown, plain: unknown): unknown {
 const tool: Tool = {
   kind: 'snowplow',
   title: 'Snowplow',
+  script: { paths: ['/sp.js', '/sp.lite.js'], from: 'where it is now' },
   setup: (base, key, browserKey) => {
     const { protocol, hostname, port } = new URL(base)
     return [
@@ -130,6 +140,18 @@ tracker.track(buildPageView({ pageUrl: request.url }))`),
 newTracker('sp', '${base}/s/snowplow/${browserKey}', { appId: 'my-site' })
 trackPageView()`,
       },
+      snippetBlock(
+        'Snowplow',
+        "snowplow('newTracker', …)",
+        `snowplow('newTracker', 'sp', '${base}/s/snowplow/${browserKey}', { appId: 'my-site' })`,
+      ),
+      besideBlock(
+        'Snowplow',
+        "after your own snowplow('trackPageView')",
+        "snowplow('trackPageView'): calls that name no tracker go to both",
+        `snowplow('newTracker', 'ipid', '${base}/s/snowplow/${browserKey}', { appId: 'my-site' })
+snowplow('trackPageView:ipid')`,
+      ),
     ]
   },
   routes: [

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import type { RequestHead } from '../../http/engine/head.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { OpenSourceRoute } from '../declaration/source.ts'
 import { correctedTime } from './tools/clock.ts'
@@ -16,7 +17,8 @@ import {
   unlessEmpty,
   without,
 } from './tools/tool-event.ts'
-import { ABOUT_BROWSER, type Tool, toolSource } from './tools/tool-source.ts'
+import { PIXEL, type Tool, toolSource } from './tools/tool-source.ts'
+import { webSetup } from './web-setup.ts'
 
 /** How long browsers and proxies keep the script. */
 const SCRIPT_KEPT_SECONDS = 3_600
@@ -25,31 +27,60 @@ const SCRIPT_KEPT_SECONDS = 3_600
 let script: { readonly plain: Buffer; readonly compressed: Buffer } | undefined
 
 function readScript(): NonNullable<typeof script> {
-  const plain = readFileSync(new URL('./web-script.js', import.meta.url))
+  const source = readFileSync(new URL('./web-script.js', import.meta.url), 'utf8')
+  const plain = Buffer.from(source.replace(/^ *(?:\/\/.*\n)?/gm, ''))
   return { plain, compressed: gzipSync(plain, { level: 9 }) }
 }
 
 /**
- * Reads the body of our own script: `{events: [{id, type, at, url, referrer, title, properties, user}], session, sent_at}`, with times in
- * milliseconds by the browser's clock.
+ * Reads the body of our own script: `{events: [{id, type, at, url, referrer, title, properties, user, session}], hash, sent_at}`, with times
+ * in milliseconds by the browser's clock. With `hash` the fragment of a URL is its page: see `routeOf`. Scripts up to 0.2.0 have one
+ * `session` beside `events`.
  * @param receivedAtMs milliseconds since the epoch
  */
 export function readPageEvents(payload: unknown, receivedAtMs: number): readonly ToolEvent[] {
-  const { events, session, sent_at } = objectOf(payload)
+  const { events, session, hash, sent_at } = objectOf(payload)
+  const pageAt = (url: unknown) => (hash === true ? routeOf(url) : url)
   return listOf(events).map((entry) => {
     const event = objectOf(entry)
     return {
       event_id: idOf(event.id),
       timestamp: correctedTime(event.at, sent_at, receivedAtMs),
       event_type: idOf(event.type),
-      session_id: sessionIdOf(session),
+      session_id: sessionIdOf(event.session ?? session),
       platform: 'web',
       properties: unlessEmpty({ ...without({ title: textOf(event.title) }), ...objectOf(event.properties) }),
       user_properties: unlessEmpty(objectOf(event.user)),
-      page: pageOf(event.url, event.referrer),
+      page: pageOf(pageAt(event.url), pageAt(event.referrer)),
       ip: REMOTE,
     }
   })
+}
+
+/**
+ * The URL whose path is the fragment, for sites that route by it: `https://a.example/?utm_source=x#/pricing?plan=1` becomes
+ * `https://a.example/pricing?plan=1&utm_source=x`. A URL is stored without its fragment, so all routes would be one page.
+ */
+function routeOf(url: unknown): unknown {
+  const text = textOf(url)
+  const at = text?.indexOf('#') ?? -1
+  if (at < 0) return url
+  const [path, query] = halvesOf(text!.slice(0, at), '?')
+  const [route, own] = halvesOf(text!.slice(at + 1).replace(/^!?\/*/, ''), '?')
+  const parameters = [own, query].filter((each) => each !== '').join('&')
+  const place = route === '' ? path : `${path.endsWith('/') ? path : `${path}/`}${route}`
+  return parameters === '' ? place : `${place}?${parameters}`
+}
+
+function halvesOf(text: string, mark: string): readonly [string, string] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+/** The page view of an image in `<noscript>`. None for a visitor who refuses to be tracked, as in the script. */
+export function readPageImage({ referer, refusesTracking }: RequestHead): readonly ToolEvent[] {
+  if (refusesTracking) return []
+  return [{ event_type: 'page', platform: 'web', page: pageOf(referer, undefined), ip: REMOTE }]
 }
 
 /** Our own script for websites. It repeats with the same ids after 408, 429, 5xx and network errors. */
@@ -58,38 +89,7 @@ const tool: Tool = {
   title: 'Script tag',
   group: 'website',
   keys: 'browser',
-  setup: (base, _key, browserKey) => [
-    {
-      title: 'In the head of every page',
-      about: ABOUT_BROWSER,
-      key: 'browser',
-      code: `<script async src="${base}/s/web/${browserKey}.js"></script>`,
-    },
-    {
-      title: 'Only for pages with a Content-Security-Policy: allow this',
-      key: 'browser',
-      code: `script-src ${base}; connect-src ${base}`,
-    },
-    {
-      title: 'Only to send events of your own: once in the page, before the first of them',
-      key: 'browser',
-      code: '<script>window.ipid ||= (...call) => (ipid.q ||= []).push(call)</script>',
-    },
-    {
-      title: 'An event of your own',
-      about: 'Call it when that happens, not with each page view.',
-      key: 'browser',
-      isSample: true,
-      code: "ipid('track', NAME_OF_THE_EVENT, { plan: NAME_OF_THE_PLAN })",
-    },
-    {
-      title: 'Who the visitor is',
-      about: 'Call it after a person signed up or signed in. It is stored, and proves nothing about a company.',
-      key: 'browser',
-      isSample: true,
-      code: "ipid('identify', { email: EMAIL_OF_THE_VISITOR })",
-    },
-  ],
+  setup: (base, _key, browserKey) => webSetup(base, browserKey),
   routes: [
     {
       method: 'POST',
@@ -98,6 +98,13 @@ const tool: Tool = {
       lists: ['events'],
       read: readPageEvents,
       answer: () => ({ status: 204, body: '' }),
+    },
+    {
+      method: 'GET',
+      path: '/page.gif',
+      about: 'takes a page view of a browser without JavaScript; the page is the Referer',
+      read: (_payload, _receivedAtMs, _query, head) => readPageImage(head),
+      answer: () => PIXEL,
     },
   ],
 }

@@ -228,6 +228,8 @@ test('lines of a source name it in rows, blocks, counts and payloads, and may ha
     [key('rejected\tnot JSON\t')]: 1,
   })
   assert.deepEqual([counts.fed, counts.rejected, counts.invalidIp, counts.noPage], [1, 3, 1, 2])
+  // A feeder of an earlier version reads this form, and names the reason.
+  assert.equal(NO_PAGE_LINE, rejectedLine('is no page view'))
   assert.deepEqual(counts.reasons[0], { reason: 'has no address', count: 1, lines: [2] })
   const [judged] = eventsOf(read({ isJudged: true }).blocks)
   assert.match(judged!.row, new RegExp(`\t${context.job}\t\tsrc_0123abc$`))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { loadDataFile, providerNameOf } from '../../../src/enrichment/files/data-file.ts'
+import { formatOf } from '../../../src/enrichment/files/formats/formats.ts'
 import { rangeIn, vendorTable } from '../../../src/enrichment/files/formats/vendor-table.ts'
 import { DEFAULT_ENRICHMENT_LIMITS } from '../../../src/enrichment/limits.ts'
 import { hasKeys, jsonObjects } from '../../../src/enrichment/providers/text/json-lines.ts'
@@ -14,6 +15,17 @@ async function load(t: TestContext, file: string, text: string, limits = {}) {
   const path = join(await temporaryFolder(t), file)
   await writeFile(path, file.endsWith('.gz') ? gzipSync(text) : text)
   return loadDataFile({ path, name: providerNameOf(file)!, limits: { ...DEFAULT_ENRICHMENT_LIMITS, ...limits } })
+}
+
+/** The same file in the form for big files. */
+async function compile(t: TestContext, file: string, text: string) {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, file)
+  await writeFile(path, file.endsWith('.gz') ? gzipSync(text) : text)
+  const { compiled } = await formatOf(path)
+  const limits = DEFAULT_ENRICHMENT_LIMITS
+  const about = await compiled!.write(path, limits, (part, parts) => writeFile(join(folder, part), parts))
+  return await compiled!.load(folder, about, { path, name: providerNameOf(file)!, limits })
 }
 
 interface Case {
@@ -120,6 +132,107 @@ const CASES: readonly Case[] = [
     },
   },
   {
+    file: 'dbip-country-lite-2026-06.csv.gz',
+    text: '0.0.0.0,0.255.255.255,ZZ\n81.2.69.0,81.2.69.255,GB\n2001:218::,2001:218:ffff:ffff:ffff:ffff:ffff:ffff,JP\n',
+    kind: 'location',
+    recognisedAs: 'DB-IP location table',
+    data: { country_code: 'GB' },
+    evidence: {},
+  },
+  {
+    file: 'renamed.csv',
+    text: '81.2.68.0,81.2.68.255,0,\n81.2.69.0,81.2.69.255,64500,"Example, Inc."\n',
+    kind: 'asn',
+    recognisedAs: 'DB-IP ASN table',
+    data: AS,
+    evidence: { asn: 64_500, asName: 'Example, Inc.' },
+  },
+  {
+    file: 'dbip-city-lite-2026-06.csv',
+    text: '0.0.0.0,0.255.255.255,ZZ,ZZ,,,0,0\n81.2.69.0,81.2.69.255,OC,AU,Queensland,"South Brisbane",-27.4767,153.017\n',
+    kind: 'location',
+    recognisedAs: 'DB-IP location table',
+    data: {
+      ...{ continent: 'Oceania', country_code: 'AU', region: 'Queensland', city: 'South Brisbane' },
+      ...{ latitude: -27.4767, longitude: 153.017 },
+    },
+    evidence: {},
+  },
+  {
+    file: 'IP2LOCATION-LITE-DB1.CSV',
+    text: '"0","16777215","-","-"\r\n"1359103232","1359103487","GB","United Kingdom"\r\n',
+    kind: 'location',
+    recognisedAs: 'IP2Location location table',
+    data: { country: 'United Kingdom', country_code: 'GB' },
+    evidence: {},
+  },
+  {
+    file: 'IP2LOCATION-LITE-DB1.CIDR.CSV',
+    text: '0.0.0.0/8,"-","-"\n81.2.69.0/24,"GB","United Kingdom"\n',
+    kind: 'location',
+    recognisedAs: 'IP2Location location table',
+    data: { country: 'United Kingdom', country_code: 'GB' },
+    evidence: {},
+  },
+  {
+    // IPv4 as IPv6 addresses; the first row reaches into both.
+    file: 'IP2LOCATION-LITE-DB3.IPV6.CSV',
+    text: `"0","281470698520575","-","-","-","-"
+"281472040846592","281472040846847","GB","United Kingdom","England","London"
+"42540530628270950406235306564857626624","42540530707499112920499644158401576959","JP","Japan","Tokyo","Tokyo"
+`,
+    kind: 'location',
+    recognisedAs: 'IP2Location location table',
+    data: { country: 'United Kingdom', country_code: 'GB', region: 'England', city: 'London' },
+    evidence: {},
+  },
+  {
+    file: 'DB11.csv',
+    text: `"0","16777215","-","-","-","-","0.000000","0.000000","-","-"
+"1359103232","1359103487","GB","United Kingdom","England","London","51.508530","-0.125740","EC1A","+00:00"
+`,
+    kind: 'location',
+    recognisedAs: 'IP2Location location table',
+    data: {
+      ...{ country: 'United Kingdom', country_code: 'GB', region: 'England', city: 'London', postal_code: 'EC1A' },
+      ...{ latitude: 51.50853, longitude: -0.12574, timezone: '+00:00' },
+    },
+    evidence: {},
+  },
+  {
+    file: 'IP2LOCATION-LITE-ASN.CSV',
+    text: `"1359102976","1359103231","81.2.68.0/24","-","-"
+"1359103232","1359103487","81.2.69.0/24","64500","Example, Inc."
+`,
+    kind: 'asn',
+    recognisedAs: 'IP2Location ASN table',
+    data: AS,
+    evidence: { asn: 64_500, asName: 'Example, Inc.' },
+  },
+  {
+    file: 'IP2PROXY-LITE-PX2.CSV',
+    text: '"1359102976","1359103231","-","-","-"\n"1359103232","1359103487","TOR","GB","United Kingdom"\n',
+    kind: 'location',
+    recognisedAs: 'IP2Location location table',
+    data: { country: 'United Kingdom', country_code: 'GB' },
+    evidence: { isTor: true },
+  },
+  {
+    file: 'IP2PROXY-LITE-PX11.CSV',
+    text: `"1359102976","1359102976","EPN","GB","United Kingdom","England","London","Acme","acme.example","COM","64501","Acme","1","-","-"
+"1359103232","1359103487","VPN","GB","United Kingdom","England","London","Carrier Ltd","carrier.example","DCH","64500","Example, Inc.","3","-","A"
+`,
+    kind: 'isp',
+    recognisedAs: 'IP2Location ISP table',
+    data: {
+      ...{ country: 'United Kingdom', country_code: 'GB', region: 'England', city: 'London' },
+      ...{ asn: 64_500, as_name: 'Example, Inc.', org_name: 'Carrier Ltd' },
+    },
+    evidence: {
+      ...{ asn: 64_500, asName: 'Example, Inc.', ispName: 'Carrier Ltd', orgType: 'DCH', isAnonymousVpn: true },
+    },
+  },
+  {
     file: 'privacy.csv',
     text: 'start_ip,end_ip,join_key,hosting,proxy,tor,vpn,relay,service\n81.2.69.0,81.2.69.255,81.2.0.0,,,true,,,\n',
     kind: 'anonymity',
@@ -168,16 +281,27 @@ const CASES: readonly Case[] = [
 
 for (const { file, text, kind, recognisedAs, data, evidence } of CASES) {
   test(`${file} is read as an ${recognisedAs}`, async (t) => {
-    const provider = await load(t, file, text)
-    assert.deepEqual([provider.kind, provider.recognisedAs], [kind, recognisedAs])
-    const at = address('81.2.69.7')
-    assert.equal(provider.networkOf(at), '81.2.69.0/24')
-    const facts = provider.find(at)
-    assert.deepEqual({ ...facts?.data }, data)
-    assert.deepEqual(facts?.evidence, evidence)
-    assert.equal(facts?.scope, 'address')
-    assert.equal(provider.find(address('81.2.60.1')), undefined)
+    const direct = await load(t, file, text)
+    const compiled = await compile(t, file, text)
+    assert.deepEqual([direct.recognisedAs, compiled.recognisedAs], [recognisedAs, `${recognisedAs}, compiled`])
+    for (const provider of [direct, compiled]) {
+      assert.equal(provider.kind, kind)
+      const at = address('81.2.69.7')
+      assert.equal(provider.networkOf(at), '81.2.69.0/24')
+      const facts = provider.find(at)
+      assert.deepEqual({ ...facts?.data }, data)
+      assert.deepEqual(facts?.evidence, evidence)
+      assert.equal(facts?.scope, 'address')
+      assert.equal(provider.find(address('81.2.60.1')), undefined)
+      if (text.includes('JP'))
+        assert.equal(provider.find(address('2001:218:5::1'))?.data.country_code, countryOfV6(kind))
+    }
   })
+}
+
+/** An AS's country is not that of its addresses. */
+function countryOfV6(kind: string): string | undefined {
+  return kind === 'location' ? 'JP' : undefined
 }
 
 test('a format of JSON lines is made of its rows, loads, and answers the same when it is compiled', async (t) => {
@@ -227,6 +351,10 @@ test('a file is recognised by its first line with content, plain or gzip', async
     ['a.ndjson', `\ufeff\n${ndjson({ network: '81.2.69.0/24', ...LITE_ROW })}`, 'IPinfo'],
     ['a.ndjson', ndjson({ network: '81.2.69.0/24', business_name: 'x', as_domain: 'x.example' }), 'organisation'],
     ['a.ndjson', ndjson({ network: '81.2.69.0/24', asn: 64_500, as_name: 'x' }), 'organisation'],
+    ['a.csv', `\ufeff${comments}81.2.69.0,81.2.69.255,GB\n`, 'DB-IP'],
+    ['a.csv', '81.2.69.7,DE,,,', 'geofeed'],
+    ['cidr.csv', '81.2.69.0/24,"GB","GB-LND"', 'geofeed'],
+    ['a.csv', 'start_ip,end_ip,country_code\n1359103232,1359103487,GB\n', 'IPinfo location'],
   ] as const) {
     assert.match((await load(t, file, text)).recognisedAs, new RegExp(`^${kind}`), file)
   }
@@ -243,6 +371,34 @@ test('a table of organisations stays one, whatever other columns it has', async 
   assert.equal(plain.kind, 'table')
 })
 
+const DB6 = '"United Kingdom","England","London","51.5","-0.1"'
+/** Tables without a header that are nearly a known one. */
+const HEADERLESS: readonly (readonly [text: string, reason: RegExp])[] = [
+  [
+    '81.2.69.0,81.2.69.9\n',
+    /^line 1: "" after the addresses, .* is no row of the lite files .* of DB-IP: take the MMDB/,
+  ],
+  ['81.2.69.0,81.2.69.9,GB,London\n', /^line 1: "GB,London" after the addresses, without a header, .* of DB-IP/],
+  ['81.2.69.0,81.2.69.9,GB\n81.2.70.0,81.2.70.9,Acme\n', /^line 2: "Acme" after the addresses/],
+  ['81.2.69.0,81.2.69.9,1,Acme\n81.2.70.0,81.2.70.9,1\n', /^line 2: /],
+  [
+    '"1359103232","1359103240","GB","United Kingdom","Carrier"\n',
+    /^line 1: .* DB11, ASN and PX2 to PX12 of IP2Location/,
+  ],
+  // A provider in place of a postal code: DB6.
+  [`"0","9","-","-","-","-","0.0","0.0","-"\n"10","19","GB",${DB6},"Carrier"\n`, /^line 2: .* of IP2Location/],
+  // A domain in place of a time zone: DB8.
+  [`"10","19","GB",${DB6},"CARRIER","carrier.example"\n`, /^line 1: .* of IP2Location: .* or add a header/],
+  ['"16777216","16777471","17"\n', /^line 1: "17" after the addresses/],
+  ['"19","10","GB","United Kingdom"\n', /^line 1: "19-10" ends before it starts/],
+  [`"1","${2n ** 128n}","GB","United Kingdom"\n`, /^line 1: .* is not a range of addresses/],
+  [
+    '"0","16777215","-","-"\n',
+    /^it adds nothing: no row of the table has a known value; fetch it again, or remove it$/,
+  ],
+  ['81.2.69.0,81.2.69.9,ZZ\n', /^it adds nothing: /],
+]
+
 test("an error in a vendor's table is reported with its line", async (t) => {
   const wrong: readonly (readonly [file: string, text: string, reason: RegExp])[] = [
     [
@@ -254,6 +410,7 @@ test("an error in a vendor's table is reported with its line", async (t) => {
     ['a.csv', 'start_ip,end_ip,colour\n81.2.69.0,81.2.69.9,red\n', /^not recognised: a table with the columns colour$/],
     ['a.csv', 'network,as_domain\nAS64500,x.example\n', /^line 2: "AS64500" is not a network/],
     ['a.csv', 'start_ip,end_ip,asn,name\n', /no rows/],
+    ...HEADERLESS.map(([text, reason]) => ['a.csv', text, reason] as const),
     ['a.tsv', '81.2.69.0\t81.2.69.9\t1\tUS\tx\nnetwork\tname\n', /^line 2: "network-name" is not a range/],
     ['a.tsv', '81.2.69.0\t81.2.69.9\tAcme\tUS\n', /^line 1: "Acme" is not an AS number: a file of iptoasn\.com/],
     ['a.tsv', '81.2.69.0\t81.2.69.9\t0\tNone\tNot routed\n', /no rows/],
@@ -270,7 +427,7 @@ test("an error in a vendor's table is reported with its line", async (t) => {
   }
   await assert.rejects(
     load(t, 'a.tsv', '81.2.69.0\t81.2.69.9\t1\tUS\tx\n81.2.70.0\t81.2.70.9\t1\tUS\tx\n', { tableRowsMax: 1 }),
-    /^InputError: line 2: more than 1 rows$/,
+    /^InputError: line 2: more than 1 rows: take the MMDB of these data$/,
   )
 })
 
@@ -294,4 +451,13 @@ test('only a list below a size limit is read in the serving process', async (t) 
     load(t, 'cloud-a.txt.gz', '81.2.69.0/24\n'.repeat(10), { listBytesMax: 100 }),
     /^InputError: a list of more than 100 bytes$/,
   )
+})
+
+test('a table whose rows have no known value is blank, also when it is compiled', async (t) => {
+  const rows = 'network,colour,business_name\n81.2.69.0/24,red,-\nAS64500,blue,\n'
+  for (const make of [load, compile]) {
+    const blank = await make(t, 'a.csv', rows)
+    assert.deepEqual([blank.isBlank, blank.records], [true, 2])
+    assert.equal((await make(t, 'a.csv', `${rows}81.2.70.0/24,,Acme\n`)).isBlank, false)
+  }
 })

@@ -427,3 +427,12 @@ test("a webhook of PostHog brings its event, and the person's properties", () =>
     ['u', '$pageview', '17.0.0.1', { plan: 'pro' }, { email: 'ada@acme.com', distinct_id: 'd' }],
   )
 })
+
+test('a webhook of RudderStack has the address of the request, unless a server sent it', () => {
+  const call = { type: 'page', messageId: 'm', request_ip: '17.0.0.1', rudderId: 'r' }
+  const read = (more: object) => readAll('rudderstack', { ...call, ...more })[0]!
+  assert.equal(read({ channel: 'web' }).ip, '17.0.0.1')
+  assert.equal(read({ channel: 'web', context: { ip: '17.0.0.2' } }).ip, '17.0.0.2')
+  assert.equal(read({ channel: 'server' }).ip, undefined)
+  assert.deepEqual(read({ channel: 'web' }).properties, { rudderstack: { rudderId: 'r', channel: 'web' } })
+})

@@ -34,7 +34,7 @@ test('combined: address, time with its zone, page, referrer, user agent and camp
 })
 
 test('combined: a proxy in a private network names the visitor, and Apache names the virtual host', () => {
-  const tail = '[26/Nov/2026:12:00:00 +0000] "GET / HTTP/2.0" 200 5 "-" "-"'
+  const tail = '[26/Nov/2026:12:00:00 +0000] "GET / HTTP/2.0" 200 5 "-" "UA"'
   const [forwarded, spoofed, vhost] = readAs('combined', [
     `10.0.0.2 - - ${tail} "198.51.100.1, 203.0.113.7, 10.0.0.9"`,
     `203.0.113.9 - - ${tail} "198.51.100.1"`,
@@ -122,6 +122,7 @@ test('other logs name the visitor behind a proxy in the same grammar', () => {
   const caddy = (request: object) => [
     JSON.stringify({ ts: 1_795_680_000, status: 200, request: { method: 'GET', uri: '/p', host: 'a.b', ...request } }),
   ]
+  const agent = { 'User-Agent': ['UA'] }
   const traefik = (record: object) => [
     JSON.stringify({ StartUTC: '2026-11-28T10:01:02Z', RequestMethod: 'GET', DownstreamStatus: 200, ...record }),
   ]
@@ -138,10 +139,10 @@ test('other logs name the visitor behind a proxy in the same grammar', () => {
     ['caddy', caddy({ remote_addr: '[2001:db8::1]:443' }), '2001:db8::1'],
     [
       'caddy',
-      caddy({ remote_ip: '10.0.0.5', headers: { 'X-Forwarded-For': ['17.9.9.9', '17.0.0.1, 10.0.0.6'] } }),
+      caddy({ remote_ip: '10.0.0.5', headers: { ...agent, 'X-Forwarded-For': ['17.9.9.9', '17.0.0.1, 10.0.0.6'] } }),
       '17.0.0.1',
     ],
-    ['caddy', caddy({ client_ip: '17.0.0.9', headers: { 'X-Forwarded-For': ['17.9.9.9'] } }), '17.0.0.9'],
+    ['caddy', caddy({ client_ip: '17.0.0.9', headers: { ...agent, 'X-Forwarded-For': ['17.9.9.9'] } }), '17.0.0.9'],
     ['traefik', traefik({ ClientHost: '17.0.0.1, 10.0.0.9' }), '17.0.0.1'],
     ['traefik', traefik({ ClientHost: '10.0.0.9', 'request_X-Forwarded-For': '17.0.0.1:50123' }), '17.0.0.1'],
     ['alb', alb('17.0.0.1:46532'), '17.0.0.1'],
@@ -156,7 +157,7 @@ test('other logs name the visitor behind a proxy in the same grammar', () => {
 
 test('combined: only page views, unless all is asked for', () => {
   const line = (request: string, status: number) =>
-    `203.0.113.7 - - [26/Nov/2026:12:00:00 +0000] "${request}" ${status} - "-" "-"`
+    `203.0.113.7 - - [26/Nov/2026:12:00:00 +0000] "${request}" ${status} - "-" "UA"`
   const lines = [
     ...[line('GET /a HTTP/1.1', 200), line('GET /a.html?x=/b.css HTTP/1.1', 304), line('GET /v1.2/ HTTP/1.1', 206)],
     ...[line('HEAD /a HTTP/1.1', 200), line('POST /a HTTP/1.1', 200), line('GET /a HTTP/1.1', 404)],
@@ -165,6 +166,58 @@ test('combined: only page views, unless all is asked for', () => {
   const kinds = readAs('combined', lines).map((result) => Object.keys(result)[0])
   assert.deepEqual(kinds, ['event', 'event', 'event', 'skipped', 'skipped', 'skipped', 'skipped', 'skipped'])
   assert.ok(readAs('combined', lines, true).every((result) => 'event' in result))
+})
+
+test('a request that names no user agent in a log that has them is no page view', () => {
+  const clf = '203.0.113.7 - - [26/Nov/2026:12:00:00 +0000] "GET /a HTTP/1.1" 200 5'
+  const w3c = (agent: string) => [
+    '#Fields: date time c-ip cs-method cs-uri-stem sc-status cs(User-Agent)',
+    `2026-11-26 12:00:00 203.0.113.7 GET /a 200 ${agent}`,
+  ]
+  const caddyLine = (headers?: object) =>
+    JSON.stringify({
+      ts: 1_795_680_000,
+      status: 200,
+      request: { method: 'GET', uri: '/a', remote_ip: '1.1.1.1', headers },
+    })
+  const cloudflare = (more: object) =>
+    JSON.stringify({
+      ...{ ClientIP: '1.1.1.1', EdgeStartTimestamp: '2026-11-26T12:00:00Z', ClientRequestMethod: 'GET' },
+      ...{ EdgeResponseStatus: 200, ...more },
+    })
+  const traefik = (more: object) =>
+    JSON.stringify({
+      ...{ ClientHost: '1.1.1.1', StartUTC: '2026-11-26T12:00:00Z', RequestPath: '/a', RequestMethod: 'GET' },
+      ...{ DownstreamStatus: 200, ...more },
+    })
+  const cases: [name: string, lines: readonly string[], isPage: boolean][] = [
+    ['combined', [`${clf} "-" "-"`], false],
+    ['combined', [`${clf} "-" ""`], false],
+    ['combined', [`${clf} "-" "UA"`], true],
+    ['common', [clf], true],
+    ['w3c', w3c('-'), false],
+    ['w3c', w3c('UA'), true],
+    [
+      'w3c',
+      ['#Fields: date time c-ip cs-method cs-uri-stem sc-status', '2026-11-26 12:00:00 1.1.1.1 GET /a 200'],
+      true,
+    ],
+    ['caddy', [caddyLine({ Accept: ['*/*'] })], false],
+    ['caddy', [caddyLine({ 'User-Agent': [''] })], false],
+    ['caddy', [caddyLine({ 'User-Agent': ['UA'] })], true],
+    ['caddy', [caddyLine()], true],
+    ['cloudflare', [cloudflare({ ClientRequestUserAgent: '' })], false],
+    ['cloudflare', [cloudflare({})], true],
+    ['traefik', [traefik({ 'request_User-Agent': '-' })], false],
+    ['traefik', [traefik({})], true],
+  ]
+  for (const [name, lines, isPage] of cases) {
+    const result = readAs(name, lines).at(-1)!
+    if (isPage) assert.ok('event' in result, lines.at(-1))
+    else assert.deepEqual(result, { skipped: 'no user agent' }, lines.at(-1))
+    const [request] = readAs(name, lines, true).slice(-1)
+    assert.equal('event' in request! && request.event.event_type, isPage ? 'page' : 'request', lines.at(-1))
+  }
 })
 
 test('common: a line without referrer, and lines that are none', () => {

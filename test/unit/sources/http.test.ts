@@ -202,12 +202,25 @@ test('page views are the same for every sender of logs: method, status, ending, 
   }
 })
 
+test('a body that ends with a part of a line counts it as rejected', () => {
+  const cri = (tag: string, text: string) => `2026-11-28T20:34:46.12Z stdout ${tag} ${text}\n`
+  const line = '17.0.0.1 - - [28/Nov/2026:10:01:02 +0000] "GET /p HTTP/1.1" 200 10 "-" "UA"'
+  const lines = linesOf(cri('F', line) + cri('P', line.slice(0, 30)))
+  assert.equal(lines.length, 2)
+  assert.match(lines[1]!, /its rest is missing/)
+})
+
 test('an entry without status and method is stored, and so is an event of a program', () => {
   const cases: [entry: object, facts?: Pick<SourceFacts, 'preset' | 'map'>][] = [
     [{ ip: '17.0.0.1', url: '/s.css', status: 404, method: 'POST' }],
     [{ ip: '17.0.0.1', url: '/s.css' }, { map: { status: 'status', method: 'method' } }],
     [{ client: '17.0.0.1', path: '/s.css' }, { preset: 'vector' }],
     [{ client: '17.0.0.1', status: 'active', message: 'POST it' }, { preset: 'vector' }],
+    [{ client: '17.0.0.1', message: 'USER logged in' }, { preset: 'vector' }],
+    [{ client: '17.0.0.1', status: 1 }, { preset: 'vector' }],
+    [{ client: '17.0.0.1', status: 20_001 }, { preset: 'vector' }],
+    [{ client: '17.0.0.1', method: 'card' }, { preset: 'vector' }],
+    [{ remote: '17.0.0.1', code: 7 }, { preset: 'fluent-bit' }],
     [{ ip: '17.0.0.1', event_type: 'signup', status: 500, method: 'POST' }, { preset: 'vector' }],
     [{ ClientIP: '17.0.0.1', ClientRequestPath: '/s.css', EdgeResponseStatus: null }, { preset: 'cloudflare' }],
   ]
@@ -220,6 +233,9 @@ test('an entry without status and method is stored, and so is an event of a prog
   assert.deepEqual(linesOf('{"ip":"17.0.0.1","event_type":"api","res":{"code":"404 Not Found"}}', mapped), [
     NO_PAGE_LINE,
   ])
+  for (const request of [{ method: 'post' }, { status: 999 }, { message: 'HEAD / HTTP/1.1' }]) {
+    assert.deepEqual(linesOf(JSON.stringify({ client: '17.0.0.1', ...request }), { preset: 'vector' }), [NO_PAGE_LINE])
+  }
   assert.deepEqual(linesOf('{"proxy":{"clientIp":"::1","statusCode":-1}}', { preset: 'vercel' }), [NO_PAGE_LINE])
 })
 
@@ -422,6 +438,14 @@ test('lines of a known log are read as the log is: page views only, others with 
   assert.deepEqual([lines[1], lines[3], lines.length], ['nope', '\0row has an unreadable time', 4])
   const common = '17.0.0.1 - - [28/Nov/2026:10:01:02 +0000] "GET /a HTTP/1.0" 200 5'
   assert.deepEqual(seen(linesOf(`${common}\r\n`)), [['17.0.0.1', '/a', '2026-11-28T10:01:02+00:00']])
+  const cri = `2026-11-28T20:34:46.12Z stdout F ${logLine('17.0.0.1')}`
+  assert.deepEqual(seen(linesOf(`${cri}\n${cri}`).slice(1)), [['17.0.0.1', '/p?q=1', '2026-11-28T10:01:02+00:00']])
+  const docker = JSON.stringify({ log: `${logLine('17.0.0.6')}\n`, stream: 'stdout', kubernetes: { pod_name: 'web' } })
+  const other = JSON.stringify({ log: 'started\n', stream: 'stdout' })
+  assert.deepEqual(
+    seen(linesOf(`${docker}\n${other}\n${docker}`)).map(([ip]) => ip),
+    ['17.0.0.6', undefined, '17.0.0.6'],
+  )
   const iis = '#Software: IIS\n#Version: 1.0\n#Fields: date time c-ip cs-method cs-uri-stem sc-status\n'
   const hits = '2026-11-28 10:01:02 17.0.0.1 GET /a 200\n2026-11-28 10:01:03 17.0.0.2 GET /b 200'
   assert.deepEqual(seen(linesOf(iis + hits)), [

@@ -34,7 +34,19 @@ test('one broken object takes no other of its line, wherever it is', () => {
 test('a line of broken objects is read once', () => {
   const body = `{"cut":"\n${'{"a":[['.repeat(200_000)}${'{"a":[}'.repeat(200_000)}\n{"b":1}`
   const values = new JsonValues(undefined, 8_388_608)
-  assert.deepEqual([values.push(Buffer.from(body)).length, values.end().toString()], [200_001, '{"b":1}'])
+  const found = [...values.push(Buffer.from(body))]
+  assert.deepEqual([found.length, ...[...values.end()].map(String)], [200_001, '{"b":1}'])
+})
+
+test('the values of a line are made one after the other', (t) => {
+  for (const start of ['{"cut":"', '{"cut":"\n']) {
+    const values = new JsonValues().push(Buffer.from(`${start}${'{}'.repeat(100_000)}\n`))
+    const made = t.mock.method(Buffer.prototype, 'subarray')
+    assert.match(String(values.next().value), /^\{"cut":"/)
+    assert.equal(String(values.next().value), '{}')
+    assert.ok(made.mock.callCount() < 20, String(made.mock.callCount()))
+    made.mock.restore()
+  }
 })
 
 test('a body is lines, an array, or one object, however it is cut into pieces', () => {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { claimOf } from '../../../src/enrichment/judge.ts'
 import type { BodyScan } from '../../../src/http/engine/body-search.ts'
 import type { Exchange } from '../../../src/http/engine/exchange.ts'
+import type { RequestHead } from '../../../src/http/engine/head.ts'
 import { trustedProxies } from '../../../src/http/engine/trusted-proxies.ts'
 import { readAmplitudeEvents } from '../../../src/pipeline/sources/amplitude.ts'
 import { RefusedEvent } from '../../../src/pipeline/sources/live/translated.ts'
@@ -17,7 +18,7 @@ import { parseExactly, stringifyExactly } from '../../../src/pipeline/sources/to
 import { fromBase64, readPayload as readInSlices } from '../../../src/pipeline/sources/tools/payload.ts'
 import { eventOf, REMOTE, sessionIdOf, type ToolEvent } from '../../../src/pipeline/sources/tools/tool-event.ts'
 import { Sender } from '../../../src/pipeline/sources/tools/tool-source.ts'
-import { readPageEvents } from '../../../src/pipeline/sources/web.ts'
+import { readPageEvents, readPageImage } from '../../../src/pipeline/sources/web.ts'
 import { atOnce } from '../../../src/run/slices.ts'
 import { isRawKey } from '../../../src/tenants/key.ts'
 
@@ -259,6 +260,44 @@ test('the script tag: the title of the page does not replace a property of that 
     readPageEvents({ events: [{ id: 'a', type: 'View', title, properties }] }, NOW_MS)[0]!.properties
   assert.deepEqual(read({}, 'Home'), { title: 'Home' })
   assert.deepEqual(read({ title: 'Shoe' }, 'Home'), { title: 'Shoe' })
+})
+
+test('the script tag: with data-hash the path of a page is its fragment', () => {
+  const pages: readonly (readonly [string, string])[] = [
+    ['https://a.example/#/pricing', 'https://a.example/pricing'],
+    ['https://a.example/app#!/pricing?plan=1', 'https://a.example/app/pricing?plan=1'],
+    ['https://a.example/?utm_source=x#pricing?plan=1', 'https://a.example/pricing?plan=1&utm_source=x'],
+    ['https://a.example/?q=1#', 'https://a.example/?q=1'],
+    ['https://a.example/?q=1', 'https://a.example/?q=1'],
+    [`https://a.example/#${'/'.repeat(200_000)}x`, 'https://a.example/x'],
+  ]
+  const read = (url: unknown, hash: unknown) =>
+    readPageEvents({ events: [{ id: 'a', url, referrer: url }], hash }, NOW_MS)[0]!.page!
+  for (const [url, page] of pages) {
+    const { url: found, referrer } = read(url, true)
+    assert.deepEqual([found, referrer], [page, page])
+    assert.equal(read(url, false).url, url.split('#')[0])
+  }
+  assert.equal(read('https://a.example/?utm_source=x#/b', true).utm_source, 'x')
+  assert.equal(read(5, true), undefined)
+})
+
+test('the script tag: each event has its session, and scripts of before have one for all', () => {
+  const sessions = (body: object) => readPageEvents(body, NOW_MS).map(({ session_id: id }) => id)
+  assert.deepEqual(sessions({ events: [{ session: '1' }, { session: '2' }, {}] }), [1, 2, undefined])
+  assert.deepEqual(sessions({ events: [{}, {}], session: '3' }), [3, 3])
+})
+
+test('the image of a browser without JavaScript is a page view of its referer, unless the visitor refuses', () => {
+  const read = (head: Partial<RequestHead>) =>
+    readPageImage({ referer: '', refusesTracking: false, ...head } as RequestHead).map(({ event_type, page }) => [
+      event_type,
+      page,
+    ])
+  const referer = 'https://shop.example/a?utm_source=news'
+  assert.deepEqual(read({ referer }), [['page', { url: referer, utm_source: 'news' }]])
+  assert.deepEqual(read({}), [['page', undefined]])
+  assert.deepEqual(read({ referer, refusesTracking: true }), [])
 })
 
 test('ids and names that are numbers are their digits, so that an attempt again is the same event', () => {

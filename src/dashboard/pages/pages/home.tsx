@@ -25,7 +25,8 @@ import { useSession } from '../lib/session.ts'
 import { useData } from '../lib/use-data.ts'
 import { pathOf } from '../lib/visitor-sessions.ts'
 import { weekSentence } from '../lib/week-sentence.ts'
-import { isFiltered, Reasons, sumOf } from './received/reasons.tsx'
+import { isFiltered } from './received/kinds.ts'
+import { Reasons, sumOf } from './received/reasons.tsx'
 
 const REFRESH_MS = 30_000
 /** Fast refresh while the user waits for the first event. */

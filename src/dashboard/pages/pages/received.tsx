@@ -1,10 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { EventDay, OutcomeCount, OverviewAnswer } from '../../../../schemas/dashboard/overview.ts'
-import { BOT } from '../../../../schemas/filtered.ts'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { Chart } from '../design/chart.tsx'
-import { type CategoryColour, CLASS_COLOURS } from '../design/colours.ts'
+import type { CategoryColour } from '../design/colours.ts'
 import { Select } from '../design/field.tsx'
 import { Grid, Text } from '../design/layout.tsx'
 import { EmptyState, Problem } from '../design/notice.tsx'
@@ -19,7 +18,8 @@ import { counted, number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
-import { isFiltered, Reasons, sumOf } from './received/reasons.tsx'
+import { isFiltered, kindsOf } from './received/kinds.ts'
+import { Reasons, sumOf } from './received/reasons.tsx'
 
 const SPANS = ['7', '30', '90']
 const REFRESH_MS = 30_000
@@ -72,43 +72,6 @@ export function Received({ parameters }: PageProps) {
     </Page>
   )
 }
-
-interface Kind {
-  readonly name: string
-  readonly colour: CategoryColour
-  readonly of: (row: OutcomeCount) => boolean
-}
-
-/** Rules of the tenant filter events of any class. */
-const filterOf = ({ reason, classification }: OutcomeCount) =>
-  reason === '' || reason.startsWith(BOT) ? classification : 'by your rules'
-const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', 'by your rules', 'vpn', 'bot']
-const RULE_COLOUR: CategoryColour = 6
-
-/** Labels of statuses. Some are always shown, others only when they occur. */
-function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
-  const filters = FILTERS.map((filter) => ({
-    name: filter === 'by your rules' ? `filtered ${filter}` : `filtered: ${filter}`,
-    colour: CLASS_COLOURS[filter] ?? RULE_COLOUR,
-    of: (row: OutcomeCount) => isFiltered(row) && filterOf(row) === filter,
-  }))
-  const others: Kind[] = [
-    ...filters,
-    {
-      name: 'dead or dropped',
-      colour: 6,
-      of: ({ status }: OutcomeCount) => !KNOWN.has(status),
-    },
-  ]
-  return [
-    { name: 'kept', colour: 1, of: ({ status }) => status === 'stored' },
-    { name: 'repeats', colour: 10, of: ({ status }) => status === 'duplicates' },
-    { name: 'invalid', colour: 6, of: ({ status }) => status === 'invalid_ip' || status === 'rejected' },
-    ...others.filter(({ of }) => outcomes.some(of)),
-  ]
-}
-
-const KNOWN = new Set(['stored', 'duplicates', 'invalid_ip', 'rejected', 'filtered'])
 
 interface FiguresProps {
   readonly tenant: string

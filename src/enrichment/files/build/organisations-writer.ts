@@ -15,6 +15,8 @@ interface SystemRow {
 interface WrittenTables {
   readonly writer: MmdbWriter
   readonly rows: number
+  /** No row has a known value. */
+  readonly isBlank: boolean
   /** Number of rows about addresses; the writer has them. */
   readonly networks: number
   /** The last row about each AS; the writer does not have them. */
@@ -39,9 +41,11 @@ export async function writeTables(tables: readonly TableFile[], builtAtMs: numbe
   const systems = new Map<number, RowAttributes>()
   let rows = 0
   let networks = 0
+  let isBlank = true
   for (const table of tables) {
     for await (const { network, attributes } of table.rows()) {
       rows++
+      isBlank &&= Object.keys(attributes).length === 0
       domains.learn(attributes)
       if (network.version === 'as') {
         systems.set(network.asn, attributes)
@@ -61,7 +65,7 @@ export async function writeTables(tables: readonly TableFile[], builtAtMs: numbe
     }
   }
   const ofSystems = [...systems].map(([asn, attributes]) => ({ asn, record: recordOf(attributes, 'as') }))
-  return { writer, rows, networks, systems: ofSystems }
+  return { writer, rows, isBlank, networks, systems: ofSystems }
 }
 
 function nameWithoutDomain({ business_name: business, org_name: org, domain }: RowAttributes): string | undefined {

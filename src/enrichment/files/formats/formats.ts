@@ -1,7 +1,9 @@
 import { basename } from 'node:path'
 import { InputError } from '../../../run/errors.ts'
 import { readStart } from '../../providers/text/read-start.ts'
+import { dbip } from './dbip.ts'
 import type { DataFormat } from './format.ts'
+import { ip2location } from './ip2location.ts'
 import { ipinfoCsv } from './ipinfo-csv.ts'
 import { iptoasn } from './iptoasn.ts'
 import { mmdb } from './mmdb.ts'
@@ -12,7 +14,18 @@ import { registry } from './registry.ts'
 import { vendorCsv } from './vendor-csv.ts'
 
 /** All formats of data files. The first that recognises a file reads it, so the formats that take every file of an ending are last. */
-const FORMATS: readonly DataFormat[] = [registry, ranges, mmdb, ipinfoCsv, vendorCsv, iptoasn, noiseList, organisations]
+const FORMATS: readonly DataFormat[] = [
+  registry,
+  ranges,
+  mmdb,
+  ipinfoCsv,
+  vendorCsv,
+  dbip,
+  ip2location,
+  iptoasn,
+  noiseList,
+  organisations,
+]
 
 /** Formats that a file can have by its name. */
 export function formatsNamed(path: string): readonly DataFormat[] {

@@ -1,8 +1,7 @@
-import { formatV4 } from '../../../pipeline/event/address.ts'
 import { clip } from '../../addresses/network.ts'
 import { lineError, pacedLines } from '../../providers/text/text-file.ts'
 import { isNotKnown } from '../../rules/not-known.ts'
-import { rangeIn, type VendorRow, vendorTable } from './vendor-table.ts'
+import { rangeBetween, type VendorRow, vendorTable } from './vendor-table.ts'
 
 /** The files of iptoasn.com. */
 export const iptoasn = vendorTable({ name: 'iptoasn', ending: /\.tsv(?:\.gz)?$/i, rows })
@@ -18,7 +17,7 @@ async function* rows(text: Buffer): AsyncGenerator<VendorRow> {
   for await (const { line, text: content } of pacedLines(text)) {
     if (content.trim() === '' || content.startsWith('#')) continue
     const [first = '', last = '', ...rest] = content.split('\t')
-    const range = rangeIn(line, `${addressIn(first)}-${addressIn(last)}`)
+    const range = rangeBetween(line, first, last)
     const [asn = '', , name = ''] = rest
     if (rest.length === 1) {
       if (/^[A-Z]{2}$/.test(asn)) yield { line, range, record: { country_code: asn } }
@@ -29,9 +28,4 @@ async function* rows(text: Buffer): AsyncGenerator<VendorRow> {
       throw lineError(line, `"${clip(asn)}" is not an AS number: a file of iptoasn.com is expected`)
     yield { line, range, record: { autonomous_system_number: asn, autonomous_system_organization: name } }
   }
-}
-
-/** Some files write IPv4 addresses as numbers. */
-function addressIn(text: string): string {
-  return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32 ? formatV4(Number(text)) : text
 }

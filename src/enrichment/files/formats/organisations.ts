@@ -17,7 +17,9 @@ const SYSTEMS_FILE = 'systems.ndjson'
 interface About {
   readonly rows: number
   readonly unknownColumns: readonly string[]
-  /** Whether there are rows about addresses. */
+  /** No row has a known value. Undefined from earlier versions. */
+  readonly isBlank?: boolean
+  /** Whether there are rows about addresses with known values. */
   readonly networks: boolean
 }
 
@@ -32,14 +34,16 @@ export const organisations: DataFormat<About> = {
   compiled: {
     async write(path, limits, write) {
       const table = await openTableFile(path, limits)
-      const { writer, rows, networks, systems } = await writeTables([table], Date.now())
-      if (networks > 0) await writeNetworks(writer, write)
+      const { writer, rows, isBlank, networks, systems } = await writeTables([table], Date.now())
+      // A reader recognises a file by its values.
+      const hasNetworks = networks > 0 && !isBlank
+      if (hasNetworks) await writeNetworks(writer, write)
       // Rows about an AS stay apart: at lookup, other providers map the address to its AS.
       const lines = systems.map(
         ({ asn, record }) => `${JSON.stringify({ asn, record: { ...(record as object), scope: undefined } })}\n`,
       )
       await write(SYSTEMS_FILE, [Buffer.from(lines.join(''))])
-      return { rows, unknownColumns: [...table.unknownColumns], networks: networks > 0 }
+      return { rows, unknownColumns: [...table.unknownColumns], isBlank, networks: hasNetworks }
     },
     async load(folder, about, { name, limits: { recordsBytesMax } }) {
       return new OrganisationTable({
@@ -47,6 +51,7 @@ export const organisations: DataFormat<About> = {
         recognisedAs: 'organisation table, compiled',
         records: about.rows,
         unknownColumns: about.unknownColumns,
+        isBlank: about.isBlank === true,
         networks: about.networks
           ? await openCompiled(folder, NETWORKS_FILE, (bytes) =>
               loadMmdb({ name, bytes, mapping: undefined, recordsBytesMax }),

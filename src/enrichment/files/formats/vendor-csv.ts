@@ -1,7 +1,7 @@
 import { csvRows } from '../../providers/text/csv-rows.ts'
 import { jsonObjects, objectIn } from '../../providers/text/json-lines.ts'
 import { firstContentLine, lineError } from '../../providers/text/text-file.ts'
-import { rangeIn, type VendorRow, vendorTable } from './vendor-table.ts'
+import { rangeBetween, rangeIn, type VendorRow, vendorTable } from './vendor-table.ts'
 
 /** CSV, or an object per line: IPinfo names the latter `.json.gz`. */
 export const VENDOR_ENDING = /\.(?:csv|ndjson|json)(?:\.gz)?$/i
@@ -62,7 +62,7 @@ async function* csvTableRows(text: Buffer): AsyncGenerator<VendorRow> {
       ;[network, first, last] = [columns.indexOf('network'), columns.indexOf('start_ip'), columns.indexOf('end_ip')]
       continue
     }
-    const range = rangeIn(line, network < 0 ? `${cells[first]}-${cells[last]}` : cells[network]!)
+    const range = network < 0 ? rangeBetween(line, cells[first]!, cells[last]!) : rangeIn(line, cells[network]!)
     const record = newRecord()
     for (let i = 0; i < columns.length; i++) put(record, columns[i]!, cells[i])
     yield { line, range, record }

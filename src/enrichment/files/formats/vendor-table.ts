@@ -66,11 +66,33 @@ export function rangeIn(line: number, text: string): AddressRange {
   return range
 }
 
+/** The addresses of a row by its first and its last one, as text or as decimal numbers. @throws InputError with the line */
+export function rangeBetween(line: number, first: string, last: string): AddressRange {
+  const text = `${first}-${last}`
+  if (!DECIMAL.test(first) || !DECIMAL.test(last)) return rangeIn(line, text)
+  const range = numberedRange(first, last)
+  if (range.last >= 2n ** 128n) throw lineError(line, `"${clip(text)}" is not a range of addresses`)
+  if (range.first > range.last) throw lineError(line, `"${clip(text)}" ends before it starts`)
+  return range
+}
+
+const DECIMAL = /^\d{1,39}$/
+const V4_SIZE = 2 ** 32
+/** The upper bits of an IPv4 address that is written as an IPv6 address. */
+const MAPPED = 0xffffn
+
+function numberedRange(first: string, last: string): AddressRange {
+  if (Number(last) < V4_SIZE) return { version: 4, first: Number(first), last: Number(last) }
+  const range = { version: 6, first: BigInt(first), last: BigInt(last) } as const
+  if (range.first >> 32n !== MAPPED || range.last >> 32n !== MAPPED) return range
+  return { version: 4, first: Number(BigInt.asUintN(32, range.first)), last: Number(BigInt.asUintN(32, range.last)) }
+}
+
 /** @throws InputError with the line and the reason */
 async function* checkedRows(table: VendorTable, text: Buffer, rowsMax: number): AsyncGenerator<VendorRow> {
   let count = 0
   for await (const row of table.rows(text)) {
-    if (count++ === rowsMax) throw lineError(row.line, `more than ${rowsMax} rows`)
+    if (count++ === rowsMax) throw lineError(row.line, `more than ${rowsMax} rows: take the MMDB of these data`)
     yield row
   }
   if (count === 0) throw new InputError('the table has no rows')
@@ -88,10 +110,13 @@ class ColumnSamples {
   async shapeOf({ name, vendor }: VendorTable): Promise<Shape> {
     const shape = await recognise(name, [this.#values], vendor)
     if (!isUnknown(shape)) return shape
-    const columns = shape.keys.join(', ') || 'of the addresses alone'
+    if (shape.keys.length === 0) throw new InputError(NO_VALUES)
+    const columns = shape.keys.join(', ')
     throw new InputError(`not recognised: a table with the columns ${columns}`)
   }
 }
+
+const NO_VALUES = 'it adds nothing: no row of the table has a known value; fetch it again, or remove it'
 
 const ROWS_AT_A_TIME = 5_000
 
@@ -115,6 +140,7 @@ async function loadRows(table: VendorTable, { path, name, limits }: FileToRead):
     const facts = factsOf.get(content)
     if (facts !== undefined) entries.push({ range, value: facts })
   }
+  if (entries.length === 0) throw new InputError(NO_VALUES)
   const networks = await RangeMap.build(entries)
   const recognisedAs = `${shape.recognisedAs} table`
   const about = { name, kind: shape.kind, recognisedAs, builtAt: undefined, records: networks.size, warnings: [] }
@@ -157,7 +183,7 @@ async function writeRows(table: VendorTable, rowsOf: () => AsyncIterable<VendorR
     writer.insertStored(range, stored)
     rows++
   }
-  if (rows === 0) throw new InputError('no row of the table has a known value')
+  if (rows === 0) throw new InputError(NO_VALUES)
   await writeNetworks(writer, write)
   return { rows, shape }
 }

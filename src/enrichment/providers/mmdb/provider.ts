@@ -89,6 +89,15 @@ export async function readMmdb(bytes: Buffer, mapping: string | undefined, shape
   return { mmdb, kind, recognisedAs, read: recordReader(recognised), asnOf: asnReader(recognised) }
 }
 
+/** A damaged record is reported when it is asked for. */
+function isBlank(record: unknown, read: RecordReader): boolean {
+  try {
+    return read(record) === undefined
+  } catch {
+    return false
+  }
+}
+
 class MmdbProvider implements Provider {
   readonly name: string
   readonly kind: ProviderKind
@@ -97,6 +106,7 @@ class MmdbProvider implements Provider {
   readonly builtAt: Date | undefined
   readonly records: number
   readonly warnings: readonly string[] = []
+  readonly isBlank: boolean
   readonly #mmdb: OpenMmdb
   readonly #read: RecordReader
   readonly #decoded: BoundedCache<number, Decoded>
@@ -108,6 +118,7 @@ class MmdbProvider implements Provider {
     this.recognisedAs = recognisedAs
     this.builtAt = mmdb.builtAt
     this.records = mmdb.networks
+    this.isBlank = mmdb.samples.every((sample) => isBlank(sample, read))
     this.#mmdb = mmdb
     this.#read = read
     this.#decoded = decodedRecords(options.recordsBytesMax)

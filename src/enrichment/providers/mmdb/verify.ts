@@ -63,7 +63,8 @@ export async function verifyMmdb(bytes: Buffer, layout: TreeLayout, dataEnd: num
       }
     }
   }
-  if (networks === 0) throw new InputError('the file holds no networks')
+  if (networks === 0)
+    throw new InputError('the file holds no networks, so it adds nothing: fetch it again, or remove it')
   return { networks, samples: samples.records }
 }
 

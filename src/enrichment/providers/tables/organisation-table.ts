@@ -9,6 +9,8 @@ interface OrganisationTableOptions {
   readonly recognisedAs: string
   readonly records: number
   readonly unknownColumns: readonly string[]
+  /** No row has a known value. */
+  readonly isBlank: boolean
   /** Undefined when no row is about a network. */
   readonly networks: Pick<Provider, 'find' | 'networkOf'> | undefined
   /** Rows about an AS, by AS number. */
@@ -25,6 +27,7 @@ export class OrganisationTable implements Provider {
   readonly builtAt = undefined
   readonly records: number
   readonly warnings: readonly string[]
+  readonly isBlank: boolean
   readonly #networks: OrganisationTableOptions['networks']
   readonly #systems: OrganisationTableOptions['systems']
   readonly #organisations: OrganisationTableOptions['organisations']
@@ -34,6 +37,7 @@ export class OrganisationTable implements Provider {
     recognisedAs,
     records,
     unknownColumns,
+    isBlank,
     networks,
     systems,
     organisations,
@@ -42,6 +46,7 @@ export class OrganisationTable implements Provider {
     this.recognisedAs = recognisedAs
     this.records = records
     this.warnings = unknownColumns.length === 0 ? [] : [`unknown columns: ${unknownColumns.join(', ')}`]
+    this.isBlank = isBlank
     this.#networks = networks
     this.#systems = systems
     this.#organisations = organisations

@@ -13,7 +13,7 @@ import {
 } from '../sealed-file.ts'
 import { OrganisationTable } from './organisation-table.ts'
 import { type NameIndexes, OrganisationsByName } from './organisations-by-name.ts'
-import { PackedRows } from './packed-rows.ts'
+import { PackedRows, packRow } from './packed-rows.ts'
 import { TextIndex } from './text-index.ts'
 
 /** A table as columns. A process makes it from the table's text, or reads it from a sealed file. */
@@ -79,12 +79,15 @@ function nextTextIndex(file: OpenSealedFile<SealedHead>): TextIndex {
   return new TextIndex(hashes, file.next(Uint32Array))
 }
 
+const BLANK_ROW = packRow({}, undefined)
+
 /** @param name the provider's */
 export function tableOf(name: string, table: PackedTable): Provider {
   const { records, unknownColumns, index, networks, networkRows, systems, systemRows, names } = table
   const rows = new PackedRows(table.rows)
   return new OrganisationTable({
     ...{ name, recognisedAs: 'organisation table', records, unknownColumns },
+    isBlank: table.rows.ends.length === 1 && table.rows.at(0) === BLANK_ROW,
     networks: {
       find(address) {
         const network = index.find(address)

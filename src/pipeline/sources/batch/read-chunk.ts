@@ -305,9 +305,6 @@ function isWithoutIp(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !Object.hasOwn(value, 'ip')
 }
 
-/** Replaces a request that is no page view. It is counted as filtered. No JSON starts with NUL. */
-export const NO_PAGE_LINE = '\0no page'
-
 /** Prefix of a line from `rejectedLine`. No JSON starts with NUL. */
 const ROW_MARK = '\0row '
 const ROW_REASON_MAX_CHARS = 200
@@ -319,6 +316,12 @@ const ROW_REASON_MAX_CHARS = 200
 export function rejectedLine(reason: string): string {
   return ROW_MARK + reason.replace(/\s+/g, ' ')
 }
+
+/**
+ * Replaces a request that is no page view. It is counted as filtered. A feeder of an earlier version rejects it with this reason, because it
+ * knows the form of rejected rows only.
+ */
+export const NO_PAGE_LINE = rejectedLine('is no page view')
 
 /** The reason of a line from `rejectedLine`; undefined for any other line. */
 function reasonOfRejected(line: string): string | undefined {

@@ -1,7 +1,9 @@
-import { type JsonObject, pageOf, type ToolEvent, unlessEmpty } from '../tools/tool-event.ts'
+import { type JsonObject, labelOf, pageOf, type ToolEvent, unlessEmpty } from '../tools/tool-event.ts'
 import type { LineResult } from './line-format.ts'
 
-/** A request as a web server or a proxy logs it. `-` and `''` mean that a text is missing. */
+/**
+ * A request as a web server or a proxy logs it. `-` and `''` mean that a text is missing. Undefined: the log does not have the field.
+ */
 export interface AccessLine {
   readonly ip: string | undefined
   /** RFC 3339 */
@@ -22,13 +24,18 @@ export interface AccessLine {
 }
 
 export const NO_PAGE_VIEW: LineResult = { skipped: 'no page view' }
+const NO_USER_AGENT: LineResult = { skipped: 'no user agent' }
 
-/** @param all false: only page views become events */
+/**
+ * Requests for no page, and those whose log names no user agent where it has one, are no page views: every browser sends one.
+ * @param all false: only page views become events
+ */
 export function accessEvent(line: AccessLine, all: boolean): LineResult {
-  const isPage = isPageView(line)
-  if (!isPage && !all) return NO_PAGE_VIEW
-  const { method, status, bytes, others } = line
   const userAgent = given(line.userAgent)
+  const isRead = isPageView(line)
+  const isPage = isRead && (userAgent !== undefined || line.userAgent === undefined)
+  if (!isPage && !all) return isRead ? NO_USER_AGENT : NO_PAGE_VIEW
+  const { method, status, bytes, others } = line
   const properties: Record<string, unknown> = {}
   if (method !== '') properties.method = method
   if (status !== 0) properties.status = status
@@ -51,6 +58,11 @@ export function given(text: string | undefined): string | undefined {
   return text === '-' || text === '' ? undefined : text
 }
 
+/** A text of JSON, or `-` when it is missing; undefined when the log does not have the key. */
+export function labelIn(record: JsonObject, key: string): string | undefined {
+  return key in record ? (labelOf(record[key]) ?? '-') : undefined
+}
+
 /** Endings of files that a page loads, and of files for programs. A PDF is not one: people read it. */
 const ASSETS = new Set(
   (
@@ -70,7 +82,7 @@ export interface RequestFacts {
   readonly contentType?: string | undefined
 }
 
-/** A person asked for a page and got it. HEAD requests come from monitors and link checkers. */
+/** Somebody asked for a page and got it. HEAD requests come from monitors and link checkers. */
 export function isPageView({ method, status, url, contentType }: RequestFacts): boolean {
   if (method !== undefined && method !== 'GET') return false
   if (status !== undefined && (status < 200 || status > 299) && status !== 304) return false

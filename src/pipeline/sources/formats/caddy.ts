@@ -28,7 +28,7 @@ export const caddy: LineFormat = {
           bytes: record.size === undefined ? undefined : Number(record.size),
           url: urlOf(request.tls === undefined ? 'http' : 'https', textOf(request.host), textOf(request.uri) ?? ''),
           referrer: headerOf(request.headers, 'referer'),
-          userAgent: headerOf(request.headers, 'user-agent'),
+          userAgent: headerOf(request.headers, 'user-agent') ?? (request.headers === undefined ? undefined : '-'),
           contentType: headerOf(record.resp_headers, 'content-type'),
           others: others && { caddy: others },
         },

@@ -1,13 +1,20 @@
+import { parseAddress } from '../../event/address.ts'
 import { hasAddress, isProxyIn, type Proxies, saysNoAddress, visitorOfRequest } from '../../event/client-address.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { type AccessLine, accessEvent, given, urlOf } from './access-line.ts'
-import { type LineFormat, type LineReader, most } from './line-format.ts'
+import { type LineFormat, type LineReader, type LineResult, most } from './line-format.ts'
 
 const QUOTED = '"((?:[^"\\\\]|\\\\.)*)"'
 
 /** `ADDRESSES IDENT USER [TIME] "REQUEST" STATUS BYTES`, and perhaps `"REFERRER" "USER AGENT"` and more. */
 const LINE =
   /^((?:[^[\]]|\[[\da-f:.]{2,45}\])+) \[([^\]]{26})\] "((?:[^"\\]|\\.)*)" (\d{3}|-) (\d+|-)(?: "((?:[^"\\]|\\.)*)" "((?:[^"\\]|\\.)*)"(.*))?/
+/** What HAProxy writes after two empty texts, which are no referrer and no user agent: port, milliseconds, names, times. */
+const HAPROXY_TAIL = /^ \d{1,5} \d{3} "[^"]*" "[^"]*" "[^"]*" [-+\d]+ [-+\d]+ [-+\d]+ [-+\d]+ /
+const NO_ADDRESS: LineResult = {
+  rejected:
+    "has no address where the visitor's should be: let the server log addresses (Apache: HostnameLookups Off), and headers in quotes",
+}
 const TRAEFIK_TAIL = new RegExp(`^ \\d+ ${QUOTED} ${QUOTED} \\d+ms$`)
 
 /**
@@ -36,7 +43,9 @@ class ClfReader implements LineReader {
     const timestamp = clfTime(time!)
     if (timestamp === undefined) return { rejected: 'has an unreadable time' }
     const { host, ip } = addressesOf(head!, tail, this.#trusted)
-    const { method, path } = requestOf(unescaped(request!))
+    if (ip !== undefined && parseAddress(ip) === undefined) return NO_ADDRESS
+    const isHaproxy = tail !== undefined && HAPROXY_TAIL.test(tail)
+    const { method, path } = requestOf(isHaproxy ? withoutHashes(request!) : unescaped(request!))
     const access: AccessLine = {
       ip,
       timestamp,
@@ -45,7 +54,7 @@ class ClfReader implements LineReader {
       bytes: bytes === '-' ? undefined : Number(bytes),
       url: path === undefined ? undefined : urlOf(undefined, host, path),
       referrer: referrer === undefined ? undefined : unescaped(referrer),
-      userAgent: userAgent === undefined ? undefined : unescaped(userAgent),
+      userAgent: userAgent === undefined || isHaproxy ? undefined : unescaped(userAgent),
     }
     return accessEvent(access, this.#all)
   }
@@ -67,13 +76,24 @@ function addressesOf(
   trusted: Proxies | undefined,
 ): { readonly host?: string | undefined; readonly ip: string | undefined } {
   const [, first = '', second = ''] = WORDS.exec(head) ?? []
-  if (!hasAddress(second)) return { ip: visitorOfRequest(first, forwardedIn(tail), trusted) }
+  if (!hasAddress(second)) {
+    // lighttpd writes the host where others write the name of identd.
+    const host = HOST.test(second) ? second : undefined
+    return { host, ip: addressOrNone(visitorOfRequest(first, forwardedIn(tail), trusted)) }
+  }
   const isForwarded = saysNoAddress(first) || (hasAddress(first) && !SERVER_PORT.test(first))
   if (isForwarded && !/^"|,/.test(first) && !saysNoAddress(first) && !isProxyIn(second, trusted)) {
     return { ip: visitorOfRequest(first, forwardedIn(tail), trusted) }
   }
   if (isForwarded) return { ip: visitorOfRequest(second, [first, ...forwardedIn(tail)], trusted) }
   return { host: first.replaceAll('"', ''), ip: visitorOfRequest(second, forwardedIn(tail), trusted) }
+}
+
+const HOST = /^(?:localhost|(?:[\w-]{1,63}\.)+[a-z][\w-]{1,62})(?::\d{1,5})?$/i
+
+/** A peer that is not on the network, such as a Unix socket, has none. */
+function addressOrNone(peer: string | undefined): string | undefined {
+  return peer === undefined || peer.startsWith('unix:') || saysNoAddress(peer) ? undefined : peer
 }
 
 /** An address on which servers listen. Clients connect from higher ports. */
@@ -113,7 +133,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 let lastTime = { text: '', timestamp: undefined as string | undefined }
 
 /** RFC 3339 of `26/Nov/2026:12:00:00 +0100`, with its zone; undefined for another text. */
-function clfTime(text: string): string | undefined {
+export function clfTime(text: string): string | undefined {
   if (lastTime.text === text) return lastTime.timestamp
   const month = MONTHS.indexOf(text.slice(3, 6)) + 1
   const day = `${text.slice(7, 11)}-${String(month).padStart(2, '0')}-${text.slice(0, 2)}`
@@ -139,10 +159,40 @@ function unescaped(text: string): string {
   return bytes.toString('utf8')
 }
 
+const HASH_ESCAPE = /#([\dA-F]{2})/g
+
+/** HAProxy writes quotes, braces, `|`, `#` and bytes that are not ASCII as `#` and two digits. The bytes are UTF-8. */
+export function withoutHashes(text: string): string {
+  if (!text.includes('#')) return text
+  const bytes = Buffer.from(text).toString('latin1')
+  const whole = bytes.replace(HASH_ESCAPE, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(whole, 'latin1').toString('utf8')
+}
+
+/** A peer by its name, ident and user. */
+const NAMED_PEER = /^[\w-]+(?:\.[\w-]+)* \S+ \S+$/
+
+/** A time is no virtual host. */
+const TIME = /^\d{4}-\d\d-\d\dT/
+
+/** A line that says who asked. What a collector puts before it does not. */
+function matchOf(line: string): RegExpExecArray | undefined {
+  const match = LINE.exec(line)
+  if (match === null) return undefined
+  const [, first = '', second = ''] = WORDS.exec(match[1]!) ?? []
+  const isPeer = hasAddress(first) || (hasAddress(second) && !TIME.test(first)) || addressOrNone(first) === undefined
+  return isPeer || NAMED_PEER.test(match[1]!) ? match : undefined
+}
+
 /** The text after the user agent; undefined when the line has none, or another format. */
 function tailOf(line: string): string | undefined {
-  const match = LINE.exec(line)
+  const match = matchOf(line)
   return match?.[7] === undefined ? undefined : (match[8] ?? '')
+}
+
+/** `option httplog clf` of HAProxy. */
+export function isHaproxyLine(line: string): boolean {
+  return HAPROXY_TAIL.test(tailOf(line) ?? '')
 }
 
 /** Traefik adds a counter, its router, the server and the duration. */
@@ -153,13 +203,14 @@ export function isTraefikLine(line: string): boolean {
 export const combined: LineFormat = {
   name: 'combined',
   about: 'Apache and nginx, with referrer and user agent',
-  recognises: (lines) => most(lines, (line) => tailOf(line) !== undefined && !isTraefikLine(line)),
+  recognises: (lines) =>
+    most(lines, (line) => tailOf(line) !== undefined && !isTraefikLine(line) && !isHaproxyLine(line)),
   reader: ({ all, trusted }) => clfReader(all, trusted),
 }
 
 export const common: LineFormat = {
   name: 'common',
   about: 'Apache and nginx, without referrer',
-  recognises: (lines) => most(lines, (line) => LINE.test(line) && tailOf(line) === undefined),
+  recognises: (lines) => most(lines, (line) => matchOf(line) !== undefined && tailOf(line) === undefined),
   reader: ({ all, trusted }) => clfReader(all, trusted),
 }

@@ -1,6 +1,6 @@
 import { readTime } from '../batch/files/timestamps.ts'
 import { labelOf, textOf, unlessEmpty, without } from '../tools/tool-event.ts'
-import { accessEvent, urlOf } from './access-line.ts'
+import { accessEvent, labelIn, urlOf } from './access-line.ts'
 import { jsonReader, mostObjects } from './json-lines.ts'
 import type { LineFormat } from './line-format.ts'
 
@@ -34,7 +34,7 @@ export const cloudflare: LineFormat = {
             textOf(record.ClientRequestURI) ?? textOf(record.ClientRequestPath) ?? '',
           ),
           referrer: textOf(record.ClientRequestReferer),
-          userAgent: textOf(record.ClientRequestUserAgent),
+          userAgent: labelIn(record, 'ClientRequestUserAgent'),
           contentType: textOf(record.EdgeResponseContentType),
           requestId: textOf(record.RayID),
           others: others && { cloudflare: others },

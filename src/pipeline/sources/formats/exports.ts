@@ -47,13 +47,7 @@ export const rudderstackExport = exportFormat({
   name: 'rudderstack',
   about: 'RudderStack, events in object storage',
   matches: (record) => isCall(record) && ('rudderId' in record || 'request_ip' in record),
-  read(record, nowMs) {
-    const { request_ip: requestIp, ...call } = record
-    const event = readCall(call, 'rudderstack', nowMs)
-    // The request of a server library comes from the customer's server.
-    const isServer = (record.channel ?? objectOf(record.context).channel) === 'server'
-    return event.ip !== undefined || isServer ? event : { ...event, ip: requestIp }
-  },
+  read: (record, nowMs) => readCall(record, 'rudderstack', nowMs),
 })
 
 export const segmentExport = exportFormat({

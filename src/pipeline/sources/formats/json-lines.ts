@@ -15,9 +15,17 @@ export function jsonReader(read: (record: JsonObject) => LineResult): LineReader
   }
 }
 
-/** Undefined when the line is not a JSON object. */
+/** Several formats look at a line before one reads it. */
+let lastLine = { text: '', record: undefined as JsonObject | undefined }
+
+/** The object must not be changed. Undefined when the line is not a JSON object. */
 export function jsonObject(line: string): JsonObject | undefined {
   if (!line.trimStart().startsWith('{')) return undefined
+  if (lastLine.text !== line) lastLine = { text: line, record: parsedObject(line) }
+  return lastLine.record
+}
+
+function parsedObject(line: string): JsonObject | undefined {
   try {
     return objectOf(parseExactly(line))
   } catch {

@@ -36,6 +36,8 @@ export interface LineReader {
    * middle of the file. Undefined: the format has none, or none has come yet.
    */
   readonly header: string | undefined
+  /** False after a part of a line whose rest is still to come. Another reader cannot continue there. Default: true. */
+  readonly isBetween?: boolean
 }
 
 /** `skipped` and `rejected` are reasons, which quote nothing of the line. */
@@ -77,6 +79,11 @@ export function eventLine(event: ToolEvent, ownId: () => string): string {
 
 /** For lines without a request, such as those that start with `#`. */
 export const COMMENT = { skipped: 'comment' } as const satisfies LineResult
+export const BLANK = { skipped: 'blank line' } as const satisfies LineResult
+/** For a line whose rest is in a later one. */
+export const PART = { skipped: 'part of a line' } as const satisfies LineResult
+/** Why the parts of a line at the end of a file are no event. */
+export const CUT_OFF = 'is a part of a line, and its rest is missing'
 
 /** Whether at least half of the lines match. Lines of another program may be among them. */
 export function most(lines: readonly string[], matches: (line: string) => boolean): boolean {

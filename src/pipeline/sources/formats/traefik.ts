@@ -1,7 +1,7 @@
 import { visitorOfRequest } from '../../event/client-address.ts'
 import { readTime } from '../batch/files/timestamps.ts'
 import { labelOf, textOf, without } from '../tools/tool-event.ts'
-import { accessEvent, urlOf } from './access-line.ts'
+import { accessEvent, labelIn, urlOf } from './access-line.ts'
 import { clfReader, isTraefikLine } from './clf.ts'
 import { jsonReader, mostObjects } from './json-lines.ts'
 import { type LineFormat, most } from './line-format.ts'
@@ -29,7 +29,7 @@ export const traefik: LineFormat = {
           bytes: record.DownstreamContentSize === undefined ? undefined : Number(record.DownstreamContentSize),
           url: urlOf(textOf(record.RequestScheme), textOf(record.RequestHost), textOf(record.RequestPath) ?? ''),
           referrer: textOf(record.request_Referer),
-          userAgent: textOf(record['request_User-Agent']),
+          userAgent: labelIn(record, 'request_User-Agent'),
           contentType: textOf(record['downstream_Content-Type']),
           others: without({ router: record.RouterName, service: record.ServiceName, duration_ns: record.Duration }),
         },

@@ -7,8 +7,8 @@ import { COMMENT, type LineFormat, type LineReader, type LineResult } from './li
 
 const FIELDS = '#Fields:'
 
-/** The value of a field; undefined when the log does not have it. */
-type Field = (name: string) => string | undefined
+/** The value of a field; undefined when the log does not have it. @param missing in place of a field that has no value in this line */
+type Field = (name: string, missing?: string) => string | undefined
 
 /**
  * The W3C Extended Log File Format: lines that start with `#` are directives, and `#Fields:` names the columns of the lines after it. A
@@ -34,9 +34,9 @@ class W3cReader implements LineReader {
     if (values.length !== this.#columns.size) {
       return { rejected: `has ${values.length} fields, and "#Fields:" names ${this.#columns.size}` }
     }
-    return this.#read((name) => {
+    return this.#read((name, missing) => {
       const at = this.#columns.get(name)
-      return at === undefined ? undefined : given(values[at])
+      return at === undefined ? undefined : (given(values[at]) ?? missing)
     })
   }
 
@@ -55,7 +55,7 @@ class W3cReader implements LineReader {
     const record = jsonObject(line)
     if (record === undefined) return { rejected: 'is not a JSON object' }
     const lower = new Map(Object.entries(record).map(([name, value]) => [name.toLowerCase(), labelOf(value)]))
-    return this.#read((name) => given(lower.get(name)))
+    return this.#read((name, missing) => (lower.has(name) ? (given(lower.get(name)) ?? missing) : undefined))
   }
 }
 
@@ -93,7 +93,7 @@ export const cloudfront: LineFormat = {
     new W3cReader((field) => {
       const timestamp = timeOf(field)
       if (timestamp === undefined) return NO_TIME
-      const agent = field('cs(user-agent)')
+      const agent = field('cs(user-agent)', '-')
       const referrer = field('cs(referer)')
       return accessEvent(
         {
@@ -150,7 +150,7 @@ export const w3c: LineFormat = {
           bytes: numberOf(field('sc-bytes')),
           url: urlOf(field('s-port') === '443' ? 'https' : 'http', field('cs-host'), pathOf(field)),
           referrer: field('cs(referer)'),
-          userAgent: field('cs(user-agent)')?.replaceAll('+', ' '),
+          userAgent: field('cs(user-agent)', '-')?.replaceAll('+', ' '),
           others: othersOf(field, ['s-sitename', 'time-taken']),
         },
         all,

@@ -8,7 +8,7 @@ import type { Proxies } from '../../event/client-address.ts'
 import { hasTooManyValues, isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
 import { NO_PAGE_LINE, rejectedLine } from '../batch/read-chunk.ts'
 import { formatOfLines } from '../formats/formats.ts'
-import { COMMENT, type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
+import { BLANK, COMMENT, CUT_OFF, type LineJson, type LineReader, PART, readLine } from '../formats/line-format.ts'
 import { MAPPED_FIELDS, type Paths } from '../mapped-fields.ts'
 import { mappedReader, mapsRequest, pageFilter, type ReadMapped } from '../mapping.ts'
 import { instantOf } from '../tools/clock.ts'
@@ -139,6 +139,7 @@ export class EntryReader {
   *end(): Generator<string[]> {
     if (this.#values === undefined) yield* this.#begin()
     yield* this.#partsOf(this.#values!.values.end())
+    if (this.#logReader?.isBetween === false) yield [rejectedLine(CUT_OFF)]
     if (this.#entries > 0 && this.#unknown === this.#entries) {
       throw new HttpError(
         400,
@@ -147,7 +148,7 @@ export class EntryReader {
     }
   }
 
-  *#partsOf(values: readonly BodyValue[]): Generator<string[]> {
+  *#partsOf(values: Iterable<BodyValue>): Generator<string[]> {
     let lines: string[] = []
     let work = 0
     let heldBytes = 0
@@ -222,6 +223,8 @@ export class EntryReader {
     const kept = preset?.dropped === undefined ? entry : without(entry, ...preset.dropped)
     const known = preset?.decode?.(kept) ?? kept
     const event = read(known)
+    const inside = event.ip === undefined && isContainerLine(entry) ? this.#readLog(text, facts) : undefined
+    if (inside !== undefined) return lineOfResult(inside)
     return all || mayBePage(known, event) ? this.#eventLine(event, facts) : NO_PAGE_LINE
   }
 
@@ -229,7 +232,7 @@ export class EntryReader {
   #logLine(text: string, facts: EntryFacts | undefined): string | undefined {
     const line = text.trim()
     const isShort = line.length <= LOG_LINE_MAX_CHARS
-    const result = isShort ? this.#readLog(line, (event) => this.#eventLine(event, facts)) : undefined
+    const result = isShort ? this.#readLog(line, facts) : undefined
     if (result === undefined) {
       // A refused request would be repeated by Firehose, so an unreadable message is counted as rejected.
       if (facts !== undefined) return rejectedLine(NO_LOG_LINE)
@@ -237,13 +240,12 @@ export class EntryReader {
       // It is rejected by the reader of lines, which says where it is broken as JSON.
       return text.replace(/[\r\n]+/g, ' ')
     }
-    if ('json' in result) return result.json
-    if ('rejected' in result) return rejectedLine(result.rejected)
-    return result.skipped === COMMENT.skipped ? undefined : NO_PAGE_LINE
+    return lineOfResult(result)
   }
 
   /** Undefined when the line has no known format. The reader stays for the next lines, because it knows their header. */
-  #readLog(line: string, jsonOf: (event: ToolEvent) => string): LineJson | undefined {
+  #readLog(line: string, facts: EntryFacts | undefined): LineJson | undefined {
+    const jsonOf = (event: ToolEvent) => this.#eventLine(event, facts)
     const result = this.#logReader && readLine(this.#logReader, line, jsonOf)
     if (result !== undefined && !('rejected' in result)) return result
     const format = formatOfLines([line])
@@ -267,6 +269,18 @@ export class EntryReader {
     }
     return stringifyExactly(eventOf(completed, this.#facts.addressOf(event)))
   }
+}
+
+/** Whether an object may be a line of a container's output, as Docker writes it and Fluent Bit passes it on. */
+function isContainerLine({ log, stream }: JsonObject): boolean {
+  return typeof log === 'string' && typeof stream === 'string'
+}
+
+/** Undefined for a line without a request. */
+function lineOfResult(result: LineJson): string | undefined {
+  if ('json' in result) return result.json
+  if ('rejected' in result) return rejectedLine(result.rejected)
+  return [COMMENT, BLANK, PART].some(({ skipped }) => skipped === result.skipped) ? undefined : NO_PAGE_LINE
 }
 
 function objectIn(text: string): JsonObject | undefined {

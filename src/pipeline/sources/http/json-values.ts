@@ -33,6 +33,8 @@ export class JsonValues {
   readonly #wrappedIn: string | undefined
   #mode: 'start' | 'lines' | 'object' | 'after object' | 'array' | 'wrapper' = 'start'
   readonly #held: HeldBytes
+  /** Whole lines whose values are not passed on yet. */
+  readonly #lines: BodyValue[] = []
   readonly #scan = new Nesting()
   #isBodyStart = true
   #isAfterArray = false
@@ -55,24 +57,38 @@ export class JsonValues {
   }
 
   /**
-   * The values that end in these bytes. The bytes must not change while they are used.
+   * The values that end in these bytes, one after the other: a line may have 500,000. Read all of them before the next bytes. The bytes must
+   * not change while they are used.
    * @throws HttpError 400 when the array is broken
    */
-  push(bytes: Buffer): BodyValue[] {
+  *push(bytes: Buffer): Generator<BodyValue> {
     const values: BodyValue[] = []
-    for (let at = 0; at < bytes.length; ) at = this.#read(bytes, at, values)
-    return values
+    for (let at = 0; at < bytes.length; ) {
+      at = this.#read(bytes, at, values)
+      yield* values
+      values.length = 0
+      yield* this.#valuesOfLines()
+    }
+  }
+
+  *#valuesOfLines(): Generator<BodyValue> {
+    for (const line of this.#lines) yield* valuesOf(line)
+    this.#lines.length = 0
   }
 
   /** The last value, if the body ends with one. @throws HttpError 400 when an array has no end */
-  end(): BodyValue[] {
+  *end(): Generator<BodyValue> {
     if (this.#mode === 'array' || this.#mode === 'wrapper') {
       throw new HttpError(400, 'the JSON of the body has no end: it was cut off')
     }
-    const values: BodyValue[] = []
-    if (this.#mode === 'object') this.#readHeld(values)
-    addValuesOf(this.#held.take(), values)
-    return values
+    if (this.#mode === 'object') this.#readHeld()
+    this.#endLine()
+    yield* this.#valuesOfLines()
+  }
+
+  #endLine(): void {
+    const line = this.#held.take()
+    if (line !== undefined && !isBlank(line)) this.#lines.push(line)
   }
 
   #read(bytes: Buffer, at: number, values: BodyValue[]): number {
@@ -80,9 +96,9 @@ export class JsonValues {
       case 'start':
         return this.#start(bytes, at)
       case 'lines':
-        return this.#line(bytes, at, values)
+        return this.#line(bytes, at)
       case 'object':
-        return this.#object(bytes, at, values)
+        return this.#object(bytes, at)
       case 'after object':
         return this.#afterObject(bytes, at, values)
       case 'array':
@@ -111,21 +127,21 @@ export class JsonValues {
     return (this.#isBodyStart || this.#isAfterArray) && first === OPEN_BRACKET ? 'array' : 'lines'
   }
 
-  #line(bytes: Buffer, from: number, values: BodyValue[]): number {
+  #line(bytes: Buffer, from: number): number {
     const feed = bytes.indexOf(LINE_FEED, from)
     this.#held.add(bytes.subarray(from, feed < 0 ? bytes.length : feed))
     if (feed < 0) return bytes.length
-    addValuesOf(this.#held.take(), values)
+    this.#endLine()
     this.#mode = 'start'
     return feed + 1
   }
 
   /** An object may have line breaks. One that does not end is a broken line, and other lines follow it. */
-  #object(bytes: Buffer, from: number, values: BodyValue[]): number {
+  #object(bytes: Buffer, from: number): number {
     const end = this.#scan.endOfValue(bytes, from)
     const until = end < 0 ? bytes.length : end
     if (end === BROKEN || !this.#held.hasRoom(until - from)) {
-      this.#readHeld(values)
+      this.#readHeld()
       return from
     }
     this.#held.add(bytes.subarray(from, until))
@@ -144,14 +160,14 @@ export class JsonValues {
   }
 
   /** Reads the held bytes as lines. The last one is not complete, and stays held. */
-  #readHeld(values: BodyValue[]): void {
+  #readHeld(): void {
     const held = this.#held.take()
     this.#mode = 'lines'
     this.#hasWholeObjects = false
     if (!(held instanceof Buffer)) return
     for (let at = 0; at < held.length; ) {
       this.#mode = 'lines'
-      at = this.#line(held, at, values)
+      at = this.#line(held, at)
     }
   }
 
@@ -239,13 +255,12 @@ class HeldBytes {
 }
 
 /**
- * Adds the values of a whole line: one, or objects one after the other. From a broken object on, each `}` before a `{` ends one, so that the
+ * The values of a whole line: one, or objects one after the other. From a broken object on, each `}` before a `{` ends one, so that the
  * objects after it are read; in JSON these two are next to each other only in a text.
  */
-function addValuesOf(line: BodyValue | undefined, values: BodyValue[]): void {
-  if (line === undefined || isBlank(line)) return
+function* valuesOf(line: BodyValue): Generator<BodyValue> {
   if (line === TOO_LONG_VALUE || line[skipBlanks(line, 0)] !== OPEN_BRACE) {
-    values.push(line)
+    yield line
     return
   }
   let at = 0
@@ -253,7 +268,7 @@ function addValuesOf(line: BodyValue | undefined, values: BodyValue[]): void {
     const end = new Nesting().endOfValue(line, at)
     const next = end < 0 ? end : skipBlanks(line, end)
     if (next < 0 || (next < line.length && line[next] !== OPEN_BRACE)) break
-    values.push(line.subarray(at, end))
+    yield line.subarray(at, end)
     at = next
   }
   for (let from = at; at < line.length; ) {
@@ -261,7 +276,7 @@ function addValuesOf(line: BodyValue | undefined, values: BodyValue[]): void {
     const next = close < 0 ? line.length : skipBlanks(line, close + 1)
     from = close + 1
     if (next < line.length && line[next] !== OPEN_BRACE) continue
-    values.push(line.subarray(at, next))
+    yield line.subarray(at, next)
     at = next
   }
 }

@@ -8,8 +8,15 @@ import { peek } from '../batch/files/encoding.ts'
 import { isGzip, isZlibError } from '../batch/files/event-file.ts'
 import { type BadLine, LineSplitter } from '../batch/files/lines.ts'
 import { rejectedLine } from '../batch/read-chunk.ts'
-import { formatNamed, formatOfLines, LINE_FORMATS, SAMPLE_LINES } from '../formats/formats.ts'
-import { eventLine, type LineFormat, type LineReader, readLine } from '../formats/line-format.ts'
+import {
+  formatFor,
+  formatNamed,
+  formatOfLines,
+  LINE_FORMATS,
+  SAMPLE_LINES,
+  STARTUP_LINES_MAX,
+} from '../formats/formats.ts'
+import { CUT_OFF, eventLine, type LineFormat, type LineReader, readLine } from '../formats/line-format.ts'
 
 /** In place of a format's name: recognise it by the content. */
 export const AUTO = 'auto'
@@ -47,6 +54,8 @@ const READ_BYTES = 262_144
 const MAGIC_BYTES = 4
 /** Includes blank ones. */
 const SAMPLE_LINES_MAX = 10_000
+/** Enough of long lines. Each piece of the file is searched for a format again until then. */
+const SAMPLE_CHARS_MAX = 1_048_576
 
 const OTHER_FILES: readonly (readonly [start: string, what: string])[] = [
   ['PAR1', 'Parquet: let the export write JSON lines (JSONLines, NDJSON) instead'],
@@ -72,8 +81,7 @@ export async function* eventLines(files: AsyncIterable<PullFile>, options: LineO
         const piece = reader.read(lines)
         if (piece !== undefined) yield piece
       }
-      const rest = reader.end()
-      if (rest !== undefined) yield rest
+      for (const rest of [reader.end(), reader.cutOff()]) if (rest !== undefined) yield rest
     } finally {
       // Closes a source that was not read to its end.
       if (bytes instanceof Readable) bytes.destroy()
@@ -122,6 +130,7 @@ class ItemReader {
   #sample: (string | BadLine)[] = []
   /** How many of them are not blank. */
   #samples = 0
+  #sampleChars = 0
   #reader: LineReader | undefined
   #read: number
 
@@ -139,7 +148,12 @@ class ItemReader {
     if (this.#reader !== undefined) return this.#translate(lines, this.#reader)
     this.#sample.push(...lines)
     this.#samples += lines.filter((line) => !isBlank(line)).length
-    const isEnough = this.#samples >= SAMPLE_LINES || this.#sample.length >= SAMPLE_LINES_MAX
+    for (const line of lines) if (typeof line === 'string') this.#sampleChars += line.length
+    const isEnough =
+      (this.#samples > 0 && this.#sampleChars >= SAMPLE_CHARS_MAX) ||
+      this.#samples >= STARTUP_LINES_MAX ||
+      this.#sample.length >= SAMPLE_LINES_MAX ||
+      (this.#samples >= SAMPLE_LINES && formatOf(this.#options.format, this.#texts) !== undefined)
     return isEnough ? this.#begin() : undefined
   }
 
@@ -148,10 +162,21 @@ class ItemReader {
     return this.#reader === undefined && this.#samples > 0 ? this.#begin() : undefined
   }
 
+  /** The rejected line for parts whose rest is missing. Call it after `end`. */
+  cutOff(): EventLines | undefined {
+    if (this.#reader?.isBetween !== false) return undefined
+    return { bytes: Buffer.from(`${rejectedLine(CUT_OFF)}\n`), lines: 1, rejected: 1, read: this.#read }
+  }
+
+  get #texts(): readonly string[] {
+    return this.#sample.filter((line) => typeof line === 'string')
+  }
+
   #begin(): EventLines | undefined {
-    const texts = this.#sample.filter((line) => typeof line === 'string')
     const { format: name, atMs: nowMs, trusted } = this.#options
-    this.#reader = formatOf(name, texts).reader({ all: false, nowMs, trusted })
+    const format = formatOf(name, this.#texts)
+    if (format === undefined) throw new PullRefusedError(UNKNOWN)
+    this.#reader = format.reader({ all: false, nowMs, trusted })
     const lines = this.#sample
     this.#sample = []
     return this.#translate(lines, this.#reader)
@@ -181,8 +206,10 @@ function isBlank(line: string | BadLine): boolean {
   return typeof line === 'string' && line.trim() === ''
 }
 
-function formatOf(name: string, lines: readonly string[]): LineFormat {
-  const format = name === AUTO ? formatOfLines(lines) : formatNamed(name)
-  if (format !== undefined) return format
-  throw new PullRefusedError('no format of exports or logs is recognised in its first lines: name one with --format')
+const UNKNOWN = 'no format of exports or logs is recognised in its first lines: name one with --format'
+
+function formatOf(name: string, lines: readonly string[]): LineFormat | undefined {
+  if (name === AUTO) return formatOfLines(lines)
+  const format = formatNamed(name)
+  return format && formatFor(format, lines)
 }

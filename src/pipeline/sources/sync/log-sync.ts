@@ -6,9 +6,10 @@ import { pause } from '../../../run/loop.ts'
 import type { Proxies } from '../../event/client-address.ts'
 import { peek } from '../batch/files/encoding.ts'
 import { isGzip, unzipped } from '../batch/files/event-file.ts'
-import { formatNamed, formatOfLines } from '../formats/formats.ts'
-import { eventLine, type LineFormat, type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
+import { formatFor, formatNamed, formatOfLines, formatWrappedAs, STARTUP_LINES_MAX } from '../formats/formats.ts'
+import { BLANK, eventLine, type LineFormat, type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
 import type { Mapping } from '../mapped-fields.ts'
+import { pageOf, type ToolEvent } from '../tools/tool-event.ts'
 import { type Checkpoint, type Head, type LogRecord, type PackedFile, tailOf } from './checkpoint.ts'
 import { LineCutter } from './line-cutter.ts'
 import type { LogFile } from './log-file.ts'
@@ -47,6 +48,8 @@ export interface LogSyncOptions {
   readonly mapping: Mapping | undefined
   /** Includes requests that are not page views. */
   readonly all: boolean
+  /** Origin of the pages whose log has only their paths: `https://www.example.com`. Undefined: paths stay. */
+  readonly site?: string | undefined
   /** See `ReadLineOptions`. */
   readonly trusted?: Proxies | undefined
   /** Resolves when the events are durable. @param lines NDJSON */
@@ -91,7 +94,9 @@ export class LogSync {
 
   /** @throws InputError when no format recognises the lines @param before format of the log that was at this place before */
   formatFor(path: string, head: Pick<Head, 'lines'>, before?: string): LineFormat {
-    const format = this.#options.format ?? formatOfLines(head.lines) ?? (before && formatNamed(before))
+    const named = this.#options.format
+    if (named !== undefined) return formatFor(named, head.lines)
+    const format = formatOfLines(head.lines) ?? (before && formatNamed(before))
     if (format) return format
     throw new InputError(
       `the format of ${path} is not known: name it with --format, or say where the fields of JSON are with --map`,
@@ -103,17 +108,20 @@ export class LogSync {
    * @param takesRest a last line without a line feed is whole
    */
   async read(log: LogFile, record: LogRecord, takesRest: boolean, onRead?: (bytes: number) => void): Promise<void> {
-    const format = this.#options.format ?? formatNamed(record.format)!
+    const named = this.#options.format
+    const format = named === undefined ? formatNamed(record.format)! : formatWrappedAs(record.format, named)
     const reader = this.#readerOf(format)
     if (record.header !== undefined) reader.read(record.header)
     const { offset, lines, header } = record
     const at: Progress = { offset, lines, header, packed: undefined, last: undefined }
+    let line = lines
+    let last: Progress['last']
     const take = (raw: Buffer | undefined, start: number, next: number) => {
-      at.offset = next
-      at.lines++
-      if (raw !== undefined && raw.length > 0) at.last = { raw, start }
-      this.#take(reader, raw, log.path, at.lines, () => `log-${record.id}-${start}`)
-      at.header = reader.header
+      line++
+      if (raw !== undefined && raw.length > 0) last = { raw, start }
+      this.#take(reader, raw, log.path, line, () => `log-${record.id}-${start}`)
+      // The parts of a line are read again if the process ends before the last one.
+      if (reader.isBetween !== false) Object.assign(at, { offset: next, lines: line, last, header: reader.header })
     }
     const cutter = new LineCutter(record.offset)
     // Before the read, so that bytes added meanwhile do not count as read.
@@ -132,7 +140,9 @@ export class LogSync {
   /** Reads a stream to its end. It has no checkpoint: an id is made of the first line, the offset and the line itself. */
   async readStream(name: string, source: AsyncIterable<Buffer>): Promise<void> {
     const [magic, whole] = await peek(source, 2)
-    const { head, all } = await firstLines(isGzip(magic) ? unzipped(name, whole) : whole)
+    const { format: named } = this.#options
+    const isKnown = (lines: readonly string[]) => named !== undefined || formatOfLines(lines) !== undefined
+    const { head, all } = await firstLines(isGzip(magic) ? unzipped(name, whole) : whole, isKnown)
     const reader = this.#readerOf(this.formatFor(name, { lines: head }))
     const base = head.find((line) => line !== '' && !line.startsWith('#')) ?? ''
     let lines = 0
@@ -207,7 +217,7 @@ export class LogSync {
   #take(reader: LineReader, raw: Buffer | undefined, file: string, line: number, id: () => string): void {
     const { tally, lines } = this.#batch
     tally.lines++
-    const result = raw === undefined ? TOO_LONG : readRaw(reader, raw, id)
+    const result = raw === undefined ? TOO_LONG : readRaw(reader, raw, this.#options.site, id)
     if ('skipped' in result) {
       count(tally.skipped, result.skipped)
     } else if ('rejected' in result) {
@@ -270,12 +280,17 @@ const JOBS_MAX = 1_000
 const LOOK_EVERY_MS = 1_000
 
 const TOO_LONG: LineJson = { rejected: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` }
-const BLANK: LineJson = { skipped: 'blank line' }
 
-function readRaw(reader: LineReader, raw: Buffer, id: () => string): LineJson {
+function readRaw(reader: LineReader, raw: Buffer, site: string | undefined, id: () => string): LineJson {
   const text = raw.toString('utf8')
   const line = text.endsWith('\r') ? text.slice(0, -1) : text
-  return line.trim() === '' ? BLANK : readLine(reader, line, (event) => eventLine(event, id))
+  return line.trim() === '' ? BLANK : readLine(reader, line, (event) => eventLine(onSite(event, site), id))
+}
+
+function onSite(event: ToolEvent, site: string | undefined): ToolEvent {
+  const path = event.page?.url
+  if (site === undefined || !path?.startsWith('/')) return event
+  return { ...event, page: { ...event.page, url: pageOf(site + path, undefined)?.url } }
 }
 
 const STREAM_FLUSH_MS = 1_000
@@ -314,16 +329,21 @@ function merge(into: SyncTally, from: SyncTally): void {
 
 const HEAD_MAX_BYTES = 65_536
 
-/** Reads until the first line that is no header. Returns the whole lines so far, and the whole stream. */
+/**
+ * Reads until the first line that is no header, and until the format is known. Returns the whole lines so far, and the whole stream.
+ */
 async function firstLines(
   source: AsyncIterable<Buffer>,
+  isKnown: (lines: readonly string[]) => boolean,
 ): Promise<{ readonly head: readonly string[]; readonly all: AsyncIterable<Buffer> }> {
   const iterator = source[Symbol.asyncIterator]()
   const chunks: Buffer[] = []
   let text = ''
   let isEnd = false
   const lines = () => text.split(/\r?\n/).slice(0, isEnd ? undefined : -1)
-  while (!isEnd && text.length < HEAD_MAX_BYTES && !lines().some((line) => line !== '' && !line.startsWith('#'))) {
+  const isEnough = (found: readonly string[]) =>
+    found.some((line) => line !== '' && !line.startsWith('#')) && (found.length > STARTUP_LINES_MAX || isKnown(found))
+  while (!isEnd && text.length < HEAD_MAX_BYTES && !isEnough(lines())) {
     const next = await iterator.next()
     if (next.done) isEnd = true
     else {

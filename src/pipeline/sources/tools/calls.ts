@@ -30,6 +30,7 @@ const PLACED = [
   'userId',
   'anonymousId',
   'writeKey',
+  'request_ip',
 ]
 /** The traits of a group are those of the company, not of the user. */
 const PLACED_OF_GROUP = PLACED.filter((field) => field !== 'traits')
@@ -91,9 +92,14 @@ function readCall(
     properties: withRest(properties, tool, restOf(call, context, type, warning)),
     user_properties: userOf(call, traits),
     page: pageOf(properties.url ?? page.url, properties.referrer ?? page.referrer, context.campaign),
-    ip: textOf(context.ip) ?? (context.direct === true ? REMOTE : undefined),
+    ip: textOf(context.ip) ?? (context.direct === true ? REMOTE : requestAddress(call, context)),
     library,
   }
+}
+
+/** RudderStack says in what it sends on which address the request had. That of a server library came from the customer's server. */
+function requestAddress(call: JsonObject, context: JsonObject): string | undefined {
+  return (call.channel ?? context.channel) === 'server' ? undefined : textOf(call.request_ip)
 }
 
 /** Everything of a call that has no place of its own. */

@@ -3,12 +3,20 @@ import { botOf } from '../../../enrichment/bots/user-agent.ts'
 import { clientAddress } from '../../../http/engine/client-address.ts'
 import type { ArrivedRequest } from '../../../http/engine/engine.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
-import type { HttpError } from '../../../http/engine/http-error.ts'
+import type { RequestHead } from '../../../http/engine/head.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
 import { type TrustedProxies, trustedProxies, trustedProxiesSetting } from '../../../http/engine/trusted-proxies.ts'
 import { isRawKey } from '../../../tenants/key.ts'
 import type { CallerSource } from '../../../tenants/tenancy.ts'
-import type { SetupBlock, SetupPlace, Source, SourceRoute, SourceTool } from '../../declaration/source.ts'
+import type {
+  OpenSourceRoute,
+  SetupBlock,
+  SetupPlace,
+  Source,
+  SourceRoute,
+  SourceTool,
+} from '../../declaration/source.ts'
 import { visitorInField } from '../../event/client-address.ts'
 import { RefusedEvent, type Tally, translatedRoute } from '../live/translated.ts'
 import { bodyKeyFinder } from './body-key.ts'
@@ -31,6 +39,16 @@ export interface Tool extends Pick<SourceTool, 'title' | 'group' | 'keys' | 'rep
   /** The blocks that people paste to send events here, for each key that its sources get. @param base `https://host:port` */
   setup(base: string, key: string, browserKey: string): readonly SetupBlock[]
   readonly routes: readonly ToolRoute[]
+  /** The script that the tool's own snippet loads. Undefined: there is none. */
+  readonly script?: ToolScript
+}
+
+/** The script of a tool's snippet, which stays where the tool has it. Pages whose snippet has our host ask for it here. */
+export interface ToolScript {
+  /** Its paths on the tool's host, with parameters as in `Route.path`. */
+  readonly paths: readonly string[]
+  /** The place where it is, for people. */
+  readonly from: string
 }
 
 /** An operation of a tool's own API. */
@@ -56,9 +74,12 @@ export interface ToolRoute {
    * @param query of the request, without a question mark
    * @throws HttpError that refuses the request as a whole
    */
-  read(payload: unknown, receivedAtMs: number, query: string): readonly (ToolEvent | RefusedEvent)[]
+  read(payload: unknown, receivedAtMs: number, query: string, head: RequestHead): readonly (ToolEvent | RefusedEvent)[]
   /** The answer that the tool's libraries take for success. */
-  answer(tally: Tally, request: ToolRequest): Pick<HttpResponse, 'status' | 'type'> & { readonly body: string }
+  answer(
+    tally: Tally,
+    request: ToolRequest,
+  ): Pick<HttpResponse, 'status' | 'type' | 'headers'> & { readonly body: string }
   /** The answer to a request that failed. Default: `{"detail"}`. */
   refuse?(error: HttpError): HttpResponse
 }
@@ -83,10 +104,14 @@ export function settingsRoute(
   }
 }
 
-/** An image of one pixel, for libraries that send by loading an image: any other answer counts as a failure. */
+/**
+ * An image of one pixel, for senders that load an image: libraries take any other answer for a failure. A stored image would be a view
+ * that is not counted.
+ */
 export const PIXEL = {
   status: 200,
   type: 'image/gif',
+  headers: { 'cache-control': 'no-store', 'cross-origin-resource-policy': 'cross-origin' },
   body: 'GIF89a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x01L\0;',
 }
 
@@ -110,6 +135,18 @@ export function addressSample(code: string): SetupBlock {
     about: 'Names the address of your visitor. Without it no company can be found.',
     ...{ code, key: 'server', isSample: true, givesAddress: true },
   }
+}
+
+/** The line of the tool's own HTML snippet that sends its events to ipid. @param line that it replaces */
+export function snippetBlock(tool: string, line: string, code: string): SetupBlock {
+  const about = `Leave the rest of the snippet as it is: the script still comes from ${tool}. Its events go to ipid instead.`
+  return { title: `HTML, in the snippet of ${tool} in place of ${line}`, about, key: 'browser', code }
+}
+
+/** JavaScript that sends to ipid too, and changes nothing for the tool. @param call for events of one's own; undefined: the same as before */
+export function besideBlock(tool: string, place: string, call: string | undefined, code: string): SetupBlock {
+  const about = `Sends page views to ${tool} and to ipid.${call === undefined ? ' So do all other calls.' : ` Events of your own: ${call}.`}`
+  return { title: `JavaScript beside ${tool}, ${place}`, about, key: 'browser', code }
 }
 
 /** `http` or `https` of a base URL, for texts to paste. */
@@ -139,7 +176,7 @@ export const sourceSettings = { trustedProxies: trustedProxiesSetting }
 
 /** Makes the source of a tool, by default one with libraries for servers and for browsers: its routes, with the key in their path and without. */
 export function toolSource(tool: Tool): Source<typeof sourceSettings> {
-  const { kind, routes, title = kind, group, keys = 'both', repeats } = tool
+  const { kind, routes, script, title = kind, group, keys = 'both', repeats } = tool
   return {
     name: kind,
     lane: 'live',
@@ -156,6 +193,9 @@ export function toolSource(tool: Tool): Source<typeof sourceSettings> {
       keyedRoute(kind, title, route, `/s/${kind}${route.path}`),
       keyedRoute(kind, title, route, `/s/${kind}/:source_key${route.path}`),
     ]),
+    openRoutes: (script?.paths ?? []).flatMap((path) =>
+      [path, `/s/${kind}${path}`, `/s/${kind}/:source_key${path}`].map((place) => noScript(title, script!.from, place)),
+    ),
   }
 }
 
@@ -164,6 +204,20 @@ function setupOf({ setup }: Tool, { base, key, browserKey }: SetupPlace): readon
   return setup(base, key ?? '', browserKey ?? '').filter(
     (block) => (block.key === 'server' ? key : block.key === 'browser' ? browserKey : '') !== undefined,
   )
+}
+
+/** Answers 404 with what to do. It is not a way to send events, so the API document does not list it. */
+function noScript(title: string, from: string, path: string): OpenSourceRoute<typeof sourceSettings> {
+  const remedy =
+    `this is ipid, which has no script of ${title}: keep loading it from ${from}, and change only the line that says where events go. ` +
+    'Sources in the dashboard, and ./ipid source show, print that line with your key'
+  return {
+    method: 'GET',
+    path,
+    open: () => () => {
+      throw new HttpError(404, remedy)
+    },
+  }
 }
 
 function keyedRoute(kind: string, title: string, route: ToolRoute, path: string): SourceRoute<typeof sourceSettings> {
@@ -199,7 +253,7 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
       const payload = yield* read
       payloads.set(exchange, { value: payload, bytes: Buffer.byteLength(text) })
       const sender = new Sender(exchange, trusted, caller.source!)
-      return eventsOf(route, payload, exchange.request.query, sender)
+      return eventsOf(route, payload, exchange.request, sender)
     },
     answer(tally, exchange) {
       const { value: payload, bytes } = payloads.get(exchange)!
@@ -213,11 +267,16 @@ function keyedRoute(kind: string, title: string, route: ToolRoute, path: string)
 const EVENTS_AT_ONCE = 8
 
 /** Translates the events of a payload while they are read. */
-function* eventsOf(route: ToolRoute, payload: unknown, query: string, sender: Sender): Iterable<object> {
+function* eventsOf(
+  route: ToolRoute,
+  payload: unknown,
+  { query, head }: ArrivedRequest,
+  sender: Sender,
+): Iterable<object> {
   const { lists = [], read } = route
   const nowMs = Date.now()
   for (const part of partsOf(payload, lists)) {
-    const events = part instanceof RefusedEvent ? [part] : read(part, nowMs, query)
+    const events = part instanceof RefusedEvent ? [part] : read(part, nowMs, query, head)
     for (const event of events) {
       if (event instanceof RefusedEvent) {
         yield event

@@ -41,6 +41,37 @@ test('a log and its gzip become the same events, with ids of item and line', asy
   assert.notEqual((JSON.parse(other.events[0]!) as { event_id: string }).event_id, events[0]!.event_id)
 })
 
+test('messages of a container before its first request, and what is around its lines, do not hide the format', async () => {
+  const cri = (text: string) => `2026-11-20T10:00:00.123456789Z stdout F ${text}\n`
+  const start = Array.from({ length: 25 }, (_, i) => cri(`step ${i}`))
+  const { events, rejected } = await read([Buffer.from([...start, cri(LINE)].join(''))])
+  assert.equal(rejected, 25)
+  assert.equal(JSON.parse(events.at(-1)!).ip, '17.1.2.3')
+  const named = await read([Buffer.from(cri(LINE))], { format: 'combined' })
+  assert.equal(JSON.parse(named.events[0]!).url, '/pricing')
+  await assert.rejects(read([Buffer.from(start.join(''))]), /no format of exports or logs is recognised/)
+})
+
+test('an unknown format is refused after a few long lines', async () => {
+  let made = 0
+  async function* longLines() {
+    for (; made < 200; made++) yield Buffer.from(`${'x '.repeat(100_000)}\n`)
+  }
+  async function* files() {
+    yield { bytes: longLines() }
+  }
+  const read = eventLines(files(), { id: 'object', format: 'auto', atMs: AT_MS, skip: 0 })
+  await assert.rejects(read.next(), PullRefusedError)
+  assert.ok(made < 50, String(made))
+})
+
+test('a part of a line whose rest does not come is a rejected line', async () => {
+  const cri = (tag: string, text: string) => `2026-11-20T10:00:00.123456789Z stdout ${tag} ${text}\n`
+  const { events, rejected } = await read([Buffer.from(cri('F', LINE) + cri('P', LINE.slice(0, 20)))])
+  assert.deepEqual([events.length, rejected], [2, 1])
+  assert.match(events[1]!, /its rest is missing/)
+})
+
 test('members of a gzip file are read to the last one', async () => {
   const { lines } = await read([Buffer.concat([gzipSync(log(25)), gzipSync(log(5))])])
   assert.equal(lines, 30)

@@ -5,13 +5,11 @@ import { BarList } from '../../design/bar-list.tsx'
 import { Text } from '../../design/layout.tsx'
 import { number, percent } from '../../lib/format.ts'
 
-/** Whether events were filtered as noise, or as no page views. */
-export const isFiltered = ({ status }: OutcomeCount) => status === 'filtered' || status === NO_PAGE
-
 /** The reason in plain words. */
 const WHY: Readonly<Record<string, string>> = {
   duplicates: 'Repeats of an event_id within 7 days',
   invalid_ip: 'Invalid: no IP address',
+  no_ip: 'Invalid: without an address',
   rejected: 'Invalid: lines of uploads that are not events',
   dead: 'Dead letters: could not be processed',
   [NO_PAGE]: `Filtered: ${FILTERED[NO_PAGE].about}`,

@@ -8,7 +8,7 @@ import { Card } from '../../design/page.tsx'
 import { Pulse } from '../../design/pulse.tsx'
 import { Time } from '../../design/time.tsx'
 import { Findings } from './findings.tsx'
-import { SetupBlocks } from './setup.tsx'
+import { BrowserKey, SetupBlocks } from './setup.tsx'
 
 /** A new source: its keys, of which the server key is shown only once, what to paste, and whether an event has arrived. */
 export function NewSource({
@@ -43,13 +43,8 @@ export function NewSource({
           <CodeLine text={created.key} label="Server key" />
         </Stack>
       )}
-      {created.browser_key !== null && (
-        <Stack gap={2}>
-          <h3>Browser key</h3>
-          <CodeLine text={created.browser_key} label="Browser key" />
-        </Stack>
-      )}
       <SetupBlocks setup={created.setup} />
+      {created.browser_key !== null && <BrowserKey value={created.browser_key} />}
       <FirstEvent tenant={tenant} source={source} />
       <Row>
         <Button onClick={onDone}>{isSecret ? 'I have copied it' : 'Done'}</Button>

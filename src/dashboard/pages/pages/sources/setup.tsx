@@ -3,6 +3,7 @@ import type { ListedSource, SourceSetup } from '../../../../../schemas/dashboard
 import { Badge } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
 import { CodeBlock, CodeLine } from '../../design/code.tsx'
+import { Disclosure } from '../../design/details.tsx'
 import { Dialog } from '../../design/dialog.tsx'
 import { FieldError, TextInput } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
@@ -12,8 +13,15 @@ import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 
+/** More blocks than these: people see the first one, and the titles of the others. */
+const BLOCKS_OPEN_MAX = 8
+
+type Block = SourceSetup['blocks'][number]
+
 /** The blocks that people paste, each with a button that copies exactly it. Samples have none, because they must be edited first. */
 export function SetupBlocks({ setup: { blocks, warning } }: { readonly setup: SourceSetup }) {
+  const open = blocks.length > BLOCKS_OPEN_MAX ? blocks.slice(0, 1) : blocks
+  const more = blocks.slice(open.length)
   return (
     <Stack gap={4}>
       {warning !== null && (
@@ -21,16 +29,55 @@ export function SetupBlocks({ setup: { blocks, warning } }: { readonly setup: So
           <p>{warning}</p>
         </Notice>
       )}
-      {blocks.map(({ title, about, code, is_sample: isSample }) => (
-        <Stack gap={2} key={title}>
+      {open.map((block) => (
+        <Stack gap={2} key={block.title}>
           <Row gap={2}>
-            <h3>{title}</h3>
-            {isSample && <Badge>sample, to be changed</Badge>}
+            <h3>{block.title}</h3>
+            {block.is_sample && <SampleBadge />}
           </Row>
-          {about !== null && <Text tone="soft">{about}</Text>}
-          <CodeBlock text={code} label={title} isWrapped isPlain={isSample} />
+          <BlockText block={block} />
         </Stack>
       ))}
+      {more.length > 0 && (
+        <Stack gap={2}>
+          <h3>More ways</h3>
+          {more.map((block) => (
+            <Disclosure key={block.title} summary={block.title}>
+              <Stack gap={2}>
+                {block.is_sample && (
+                  <Row>
+                    <SampleBadge />
+                  </Row>
+                )}
+                <BlockText block={block} />
+              </Stack>
+            </Disclosure>
+          ))}
+        </Stack>
+      )}
+    </Stack>
+  )
+}
+
+function SampleBadge() {
+  return <Badge>sample, to be changed</Badge>
+}
+
+function BlockText({ block: { title, about, code, is_sample: isSample } }: { readonly block: Block }) {
+  return (
+    <>
+      {about !== null && <Text tone="soft">{about}</Text>}
+      <CodeBlock text={code} label={title} isWrapped isPlain={isSample} />
+    </>
+  )
+}
+
+/** The browser key, which is in the texts too. */
+export function BrowserKey({ value }: { readonly value: string }) {
+  return (
+    <Stack gap={2}>
+      <h3>Browser key</h3>
+      <CodeLine text={value} label="Browser key" />
     </Stack>
   )
 }
@@ -63,13 +110,8 @@ export function ShowSetup({
             {value.blocks.some(({ key }) => key !== null) && (
               <Base key={value.base} tenant={tenant} source={source} base={value.base} onChanged={reload} />
             )}
-            {value.browser_key !== null && (
-              <Stack gap={2}>
-                <h3>Browser key</h3>
-                <CodeLine text={value.browser_key} label="Browser key" />
-              </Stack>
-            )}
             <SetupBlocks setup={value} />
+            {value.browser_key !== null && <BrowserKey value={value.browser_key} />}
             {value.note !== null && <Text tone="soft">{value.note}</Text>}
           </>
         )}

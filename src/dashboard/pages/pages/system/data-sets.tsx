@@ -82,7 +82,7 @@ function State({ set: { state, reason, too_old: isOld, newer } }: { readonly set
   if (state === 'ok') {
     return (
       <>
-        <Badge tone={isOld ? 'warn' : 'good'}>{isOld ? 'old' : 'ok'}</Badge>
+        <Badge tone={isOld || reason !== null ? 'warn' : 'good'}>{isOld ? 'old' : 'ok'}</Badge> {reason}
         {newer !== null && <Soft> {newer} is newer</Soft>}
       </>
     )

@@ -19,11 +19,13 @@ export function syncCommand(context: CliContext, setExitCode: (code: number) => 
       all,
     )
     .option('--all', 'send all requests, not only page views: GET, answered 2xx or 304, and no image, style or script')
+    .option('--site <host>', 'site of the pages whose log has only their paths, as in www.example.com')
     .option('--url <url>', 'base URL of the API (default: the running instance)')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      `\nFormats:\n${LINE_FORMATS.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join('\n')}`,
+      `\nFormats:\n${LINE_FORMATS.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join('\n')}
+Around each line there may be: Docker's json-file, the CRI of Kubernetes, syslog, a time.`,
     )
   addPipelineSettings(command, [trustedProxiesSetting])
   return addSettings(command, ['dataDir']).action(async (files: string[], options: SyncChoice) => {

@@ -29,6 +29,7 @@ export interface SyncChoice {
   readonly format: string
   readonly map?: readonly string[]
   readonly all?: boolean
+  readonly site?: string
   readonly url?: string
   readonly json?: boolean
 }
@@ -55,6 +56,7 @@ export async function syncFiles(
 ): Promise<number> {
   if (!SOURCE_KEY.test(choice.source)) throw new InputError('--source: a source key is src_ and 40 hexadecimal digits')
   const { format, mapping } = formatOf(choice)
+  const site = choice.site === undefined ? undefined : siteOf(choice.site)
   const inputs = inputsOf(files, choice)
   const base = await apiBaseOf(choice.url, config)
   const { checkpoint, lock } = await openCheckpoint(config, choice.source)
@@ -70,7 +72,7 @@ export async function syncFiles(
     onTrouble: (problem) => warn(`${problem}: trying again`),
   })
   const sync = new LogSync({
-    ...{ format, mapping, all: choice.all === true, checkpoint, stop },
+    ...{ format, mapping, site, all: choice.all === true, checkpoint, stop },
     trusted: trustedProxies(config.own.TRUSTED_PROXIES as readonly string[]),
     send: (lines) => sender.send(lines),
     judged: (jobId) => sender.judged(jobId),
@@ -178,6 +180,19 @@ function formatOf({ format, map }: SyncChoice): {
   if (mapping !== undefined && name !== 'json') throw new InputError(`--map is for --format json, not ${name}`)
   return { format: found, mapping }
 }
+
+/** The origin of a site: `www.example.com` is `https://www.example.com`. */
+function siteOf(text: string): string {
+  const written = text.includes('://') ? text : `https://${text}`
+  const url = URL.canParse(written) ? new URL(written) : undefined
+  const isSite = url !== undefined && /^https?:$/.test(url.protocol) && HOST.test(url.hostname)
+  if (isSite && url.href === `${url.origin}/`) return url.origin
+  throw new InputError(
+    `--site ${JSON.stringify(text)}: must be a host, as in www.example.com, or with its scheme and port: http://www.example.com:8080`,
+  )
+}
+
+const HOST = /^(?:[\w-]{1,63}\.)*[\w-]{1,63}$|^\[[\da-f:.]+\]$/
 
 /** @throws StartupError when another command reads for the same source */
 async function openCheckpoint(
