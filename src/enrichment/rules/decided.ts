@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Classification } from '../../../schemas/classification.ts'
 import { businessName } from './business-name.ts'
@@ -50,12 +50,15 @@ export function learn({ name, businessName: readable, key, isPerson, category }:
 export const DECIDED_MEMBERS = ['rule', 'class', 'readable', 'key', 'person', 'category'] as const
 type Value = string | number | boolean | null
 
-/** A `Decided` as values of `DECIDED_MEMBERS`; null where the others tell it, to save memory in every process. */
+/**
+ * A `Decided` as values of `DECIDED_MEMBERS`; null where the others tell it, and a length for the start of the name. Every process
+ * reads them at its start and keeps them in memory.
+ */
 export function storeDecided({ name, decision, businessName, key, isPerson, category }: Decided): Value[] {
   return [
     decision.rule,
     decision.classification ?? null,
-    businessName === name ? null : businessName,
+    businessName === name ? null : name.startsWith(businessName) ? businessName.length : businessName,
     key === plainKey(businessName) ? null : key,
     isPerson ? true : null,
     category === undefined ? null : JSON.stringify(category),
@@ -65,7 +68,8 @@ export function storeDecided({ name, decision, businessName, key, isPerson, cate
 /** The reverse of `storeDecided`. */
 export function readDecided(name: string, values: readonly Value[]): Decided {
   const [rule, classification, readable, key, isPerson, category] = values
-  const businessName = (readable as string | null) ?? name
+  const businessName =
+    typeof readable === 'number' ? name.slice(0, readable) : ((readable as string | null | undefined) ?? name)
   return {
     name,
     decision: { classification: (classification as Classification | null) ?? undefined, rule: rule as string },
@@ -88,13 +92,14 @@ function plainKey(readable: string): string {
 const FOLDER = new URL('./', import.meta.url)
 
 /**
- * A digest of all that results of the rules depend on: their code and data, the list of domain suffixes, and the tables of Unicode.
- * Results with another digest are not used.
+ * A digest of all that results of the rules depend on: the files with their code and data, by size and time of change, because every
+ * start needs it; the list of domain suffixes, and the tables of Unicode. Results with another digest are not used.
  */
 export const rulesDigest = once(() => {
   const digest = createHash('sha256').update(`${process.versions.unicode} ${suffixesVersion()}`)
   for (const file of readdirSync(FOLDER, { recursive: true }).map(String).sort()) {
-    if (/\.\w+$/.test(file)) digest.update(file).update(readFileSync(new URL(file, FOLDER)))
+    const { size, mtimeMs } = statSync(new URL(file, FOLDER))
+    digest.update(`\n${file} ${size} ${mtimeMs}`)
   }
   return { text: digest.digest('hex') }
 })

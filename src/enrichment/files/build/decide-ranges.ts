@@ -20,7 +20,7 @@ export async function withDecisions(bytes: Buffer): Promise<Buffer> {
   const read = sizedReader(recordReader(shape))
   function* records(): Generator<RangeRecord> {
     for (let record = 0; record < file.records; record++) {
-      const plain = Object.fromEntries(members.map((name, i) => [name, file.values(record)[i]!]))
+      const plain = Object.fromEntries(members.map((name, i) => [name, file.values(record)[i] ?? null]))
       yield { ...plain, ...decisionOf(plain) }
     }
   }

@@ -1,5 +1,5 @@
 import { decidedFacts, type Facts } from '../../facts.ts'
-import { DECIDED_MEMBERS, readDecided } from '../../rules/decided.ts'
+import { readDecided } from '../../rules/decided.ts'
 import type { OpenRangeFile } from './range-file.ts'
 
 /** Members of a record about an AS, in the order of `readDecidedRecord`. */
@@ -22,7 +22,7 @@ export function isAboutSystems(members: readonly string[]): boolean {
  */
 export function readDecidedRecord(values: ReturnType<OpenRangeFile['values']>): Facts | undefined {
   const [asn, name, asAddresses, hasV6, asScatter, ...stored] = values
-  if (stored.length !== DECIDED_MEMBERS.length || stored[0] === null) return undefined
+  if (typeof stored[0] !== 'string') return undefined
   const [number, text] = [asn as number, name as string]
   const space = { asAddresses: asAddresses as number, asHasV6: hasV6 === 1, asScatter: asScatter as number }
   const data = { org_name: text, asn: number, as_name: text }
