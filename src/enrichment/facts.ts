@@ -1,5 +1,6 @@
 import type { EnrichmentData } from '../pipeline/event/enrichment.ts'
 import { fieldText } from './field-text.ts'
+import type { Decided } from './rules/decided.ts'
 import type { Evidence, Organisation } from './rules/evidence.ts'
 
 /** The statements of one record of one provider. All networks with the same record share it. Immutable. */
@@ -14,6 +15,8 @@ export interface Facts {
   readonly organisation: Organisation | undefined
   /** Whether the record describes the address, or every address of its autonomous system. */
   readonly scope: Scope
+  /** What the rules say about it, if that was computed when the data were compiled. */
+  readonly decided?: Decided
 }
 
 export type Scope = 'address' | 'as'
@@ -35,6 +38,12 @@ export function makeFacts(
     organisation: organisation && withFieldTexts(organisation),
     scope,
   }
+}
+
+/** Facts of a record that `makeFacts` made before, when the data were compiled. */
+export function decidedFacts(data: EnrichmentData, evidence: Evidence, decided: Decided): Facts {
+  lastId += 1
+  return { id: lastId, data, evidence, organisation: undefined, scope: 'address', decided }
 }
 
 /** The same object if all of its texts are clean, as nearly always. Leaves out texts of which nothing is left. */

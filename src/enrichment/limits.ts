@@ -1,11 +1,16 @@
-/** Limits of the enrichment engine. At a limit, a file is refused or a cache evicts. */
+/**
+ * Limits of the enrichment engine. At a limit, a file is refused or a cache evicts. Caches are bounded in bytes of memory, because
+ * every process has them, and a record may have long texts.
+ */
 export interface EnrichmentLimits {
   /** Cached answers, by address. */
-  readonly answersMax: number
-  /** Cached lookups with provenance. */
-  readonly lookupsMax: number
-  /** Cached decoded records of each MMDB. */
-  readonly recordsMax: number
+  readonly answersBytesMax: number
+  /** Cached lookups with provenance, by address. */
+  readonly lookupsBytesMax: number
+  /** Cached decisions, by the records about an address. */
+  readonly decisionsBytesMax: number
+  /** Cached decoded records of each data set. */
+  readonly recordsBytesMax: number
   /** Rows of one table or list. */
   readonly tableRowsMax: number
   /** Size of one table or list after decompression. */
@@ -20,10 +25,13 @@ export interface EnrichmentLimits {
   readonly registryOrganisationsMax: number
 }
 
+const MEBIBYTE = 1_048_576
+
 export const DEFAULT_ENRICHMENT_LIMITS: EnrichmentLimits = {
-  answersMax: 100_000,
-  lookupsMax: 50_000,
-  recordsMax: 100_000,
+  answersBytesMax: 24 * MEBIBYTE,
+  lookupsBytesMax: 16 * MEBIBYTE,
+  decisionsBytesMax: 24 * MEBIBYTE,
+  recordsBytesMax: 4 * MEBIBYTE,
   tableRowsMax: 2_000_000,
   textBytesMax: 512 * 1024 * 1024,
   listBytesMax: 128 * 1024 * 1024,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { EnrichmentKeeper } from '../../src/cli/start/enrichment-keeper.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { defaultsWait, makeDefaults } from '../../src/enrichment/files/defaults/make.ts'
+import { decideDefaults, decisionsWait, defaultsWait, makeDefaults } from '../../src/enrichment/files/defaults/make.ts'
 import {
   loadPackedStarter,
   packStarter,
@@ -55,6 +55,10 @@ test('the default data are made once, rank last, and describe themselves', async
   assert.deepEqual(await makeDefaults(dir, find), ['ip-location-db-asn', 'ip-location-db-country', 'organisations'])
   assert.equal(await defaultsWait(dir, 'whole', find), false)
   assert.deepEqual(await makeDefaults(dir, find), [])
+  assert.equal(await decisionsWait(dir), true)
+  assert.deepEqual(await decideDefaults(dir), [ASN])
+  assert.equal(await decisionsWait(dir), false)
+  assert.deepEqual(await makeDefaults(dir, find), [], 'its source is the same')
   await until(() => engine.providerNames().length === 2)
   const { data } = engine.enrich(address('81.2.69.1'))
   assert.deepEqual([data.asn, data.as_name, data.country_code], [64500, 'Example Telecom, Ltd', 'GB'])

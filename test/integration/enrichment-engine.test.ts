@@ -205,7 +205,7 @@ test('the cache of answers stays within its limit', async (t) => {
   const dir = await temporaryFolder(t)
   const metrics = new Registry()
   await writeFile(join(dir, 'asn.mmdb'), asnMmdb({ '0.0.0.0/0': [64_500, 'Example Software'] }))
-  const engine = await startEngine(t, dir, { metrics, limits: { answersMax: 1_000 } })
+  const engine = await startEngine(t, dir, { metrics, limits: { answersBytesMax: 60_000 } })
   for (let i = 0; i < 5_000; i++) engine.enrich(address(`81.2.${i >> 8}.${i & 255}`))
   const cached = Number(/ipid_enrichment_cached_answers (\d+)/.exec(await metrics.metrics())?.[1])
   assert.ok(cached > 0 && cached <= 1_000, `${cached}`)

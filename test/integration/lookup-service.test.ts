@@ -160,7 +160,7 @@ test('equal lookups are one object until the data changes, whatever the spelling
 test('the cache of lookups stays within its limit', async (t) => {
   const dir = await temporaryFolder(t)
   await writeFile(join(dir, 'asn.mmdb'), asnMmdb({ '81.2.0.0/16': [64_500, 'Example Software'] }))
-  const engine = await startEngine(t, dir, { limits: { lookupsMax: 10 } })
+  const engine = await startEngine(t, dir, { limits: { lookupsBytesMax: 10_000 } })
   const first = engine.lookup(address('81.2.69.0'))
   assert.equal(engine.lookup(address('81.2.69.0')), first)
   for (let i = 1; i < 30; i++) engine.lookup(address(`81.2.69.${i}`))

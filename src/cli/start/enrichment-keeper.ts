@@ -4,7 +4,7 @@ import { type Config, defaultDataDirOf, type Environment, enrichCacheOf, sources
 import { minimalEnvironment } from '../../embedded/processes/minimal-environment.ts'
 import { exitReason } from '../../embedded/processes/running-process.ts'
 import { type BigTable, uncompiledTables } from '../../enrichment/files/compiled/compile.ts'
-import { defaultsWait } from '../../enrichment/files/defaults/make.ts'
+import { decisionsWait, defaultsWait } from '../../enrichment/files/defaults/make.ts'
 import { oldDataIn } from '../../enrichment/files/old-data.ts'
 import {
   endAskedUpdate,
@@ -126,8 +126,15 @@ export class EnrichmentKeeper {
 
   async #makeDefaults(dir: string, signal: AbortSignal): Promise<void> {
     if (performance.now() - this.#defaultsAtMs < DEFAULTS_EVERY_MS) return
-    if (await defaultsWait(dir, 'head')) await this.#run(['compile', '--defaults'], signal)
+    if ((await defaultsWait(dir, 'head')) || (await this.#decisionsAreDue(dir))) {
+      await this.#run(['compile', '--defaults'], signal)
+    }
     this.#defaultsAtMs = performance.now()
+  }
+
+  /** Not in the first minute: making them takes ten seconds of CPU, and answers are the same without. */
+  async #decisionsAreDue(dir: string): Promise<boolean> {
+    return Number.isFinite(this.#defaultsAtMs) && (await decisionsWait(dir))
   }
 
   /** Logs it once: repeating it would not help. */

@@ -77,19 +77,27 @@ export class RangeIndex {
 
   /** Prefix length of the largest CIDR around an address that fits into its piece. */
   prefixLengthAt({ v4, v6 }: Address): number {
-    const [piece, bits] = v6 === undefined ? [this.#pieceOfV4(v4), 32] : [this.#pieceOfV6(v6), 128]
-    const value = v6 === undefined ? BigInt(v4) : v6Number(v6)
-    const next = this.#startOf(piece + 1, v6 !== undefined)
-    const start = this.#startOf(piece, v6 !== undefined) ?? 0n
     // The CIDR must contain neither the address before the piece nor the one after it.
-    const before = start === 0n ? -1 : bitsShared(value, start - 1n, bits)
-    const after = next === undefined ? -1 : bitsShared(value, next, bits)
+    if (v6 === undefined) {
+      const { v4Starts } = this.columns
+      const piece = this.#pieceOfV4(v4)
+      const start = v4Starts[piece] ?? 0
+      const next = v4Starts[piece + 1]
+      const before = start === 0 ? -1 : Math.clz32(v4 ^ (start - 1))
+      const after = next === undefined ? -1 : Math.clz32(v4 ^ next)
+      return Math.max(before, after, 0) + 1
+    }
+    const piece = this.#pieceOfV6(v6)
+    const value = v6Number(v6)
+    const next = this.#startOfV6(piece + 1)
+    const start = this.#startOfV6(piece) ?? 0n
+    const before = start === 0n ? -1 : bitsShared(value, start - 1n)
+    const after = next === undefined ? -1 : bitsShared(value, next)
     return Math.max(before, after, 0) + 1
   }
 
-  #startOf(piece: number, isV6: boolean): bigint | undefined {
-    const { v4Starts, v6Starts } = this.columns
-    if (!isV6) return piece < 0 || piece >= v4Starts.length ? undefined : BigInt(v4Starts[piece]!)
+  #startOfV6(piece: number): bigint | undefined {
+    const { v6Starts } = this.columns
     if (piece < 0 || 2 * piece >= v6Starts.length) return undefined
     const inner = this.#innerOf(piece)
     const { v6InnerStarts } = this.columns
@@ -161,10 +169,10 @@ function wordAt(groups: readonly number[], word: number): number {
   return groups[2 * word]! * 65_536 + groups[2 * word + 1]!
 }
 
-/** Length of the common prefix of two numbers. @param bits width of both numbers */
-function bitsShared(a: bigint, b: bigint, bits: number): number {
+/** Length of the common prefix of two numbers of 128 bits. */
+function bitsShared(a: bigint, b: bigint): number {
   const difference = a ^ b
-  return difference === 0n ? bits : bits - difference.toString(2).length
+  return difference === 0n ? 128 : 128 - difference.toString(2).length
 }
 
 /** Addresses from `first` to `last`, both inclusive, and the number of their owner. */

@@ -3,7 +3,7 @@ import type { Lookup, Provenance } from '../../lookup/lookup.ts'
 import type { Address } from '../../pipeline/event/address.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { RESERVED } from './answer.ts'
-import { type Finding, type Merged, merge, RULES } from './merge.ts'
+import { type Finder, type Merged, merge, RULES } from './merge.ts'
 
 /** A lookup without its address. All addresses in the same networks with the same records share it. */
 export type LookupContent = Omit<Lookup, 'address'>
@@ -11,21 +11,21 @@ export type LookupContent = Omit<Lookup, 'address'>
 /** The network of each finding; undefined if the finding is about the AS. */
 type Networks = readonly (string | undefined)[]
 
-export function networksOf(findings: readonly Finding[], address: Address): Networks {
-  return findings.map(({ provider, scope }) => (scope === 'address' ? provider.networkOf(address) : undefined))
+export function networksOf(finders: readonly Finder[], address: Address): Networks {
+  return finders.map(({ provider, scope }) => (scope === 'address' ? provider.networkOf(address) : undefined))
 }
 
-export function lookupContent(findings: readonly Finding[], networks: Networks, merged: Merged): LookupContent {
+export function lookupContent(finders: readonly Finder[], networks: Networks, merged: Merged): LookupContent {
   const first = networks.findIndex((network) => network !== undefined)
   return {
     data: first < 0 ? merged.data : withNetwork(merged.data, networks[first]!),
-    provenance: provenanceOf(findings, networks, merged, findings[first]?.provider.name),
+    provenance: provenanceOf(finders, networks, merged, finders[first]?.provider.name),
     classification: merged.decision.classification,
     noise: merged.noise,
-    rule: findings.length === 0 ? 'none' : merged.decision.rule,
+    rule: finders.length === 0 ? 'none' : merged.decision.rule,
     quality: merged.quality,
     companyId: merged.companyId,
-    answered: findings.map(({ provider }) => provider.name),
+    answered: finders.map(({ provider }) => provider.name),
     partial: NONE,
   }
 }
@@ -80,7 +80,7 @@ function withNetwork(data: EnrichmentData, network: string): EnrichmentData {
 
 /** @param first the provider of the attribute `network` */
 function provenanceOf(
-  findings: readonly Finding[],
+  finders: readonly Finder[],
   networks: Networks,
   merged: Merged,
   first: string | undefined,
@@ -97,7 +97,7 @@ function provenanceOf(
     }
     let source = sources.get(provider)
     if (source === undefined) {
-      source = { provider, network: provider === RULES ? undefined : networkOf(provider, findings, networks) }
+      source = { provider, network: provider === RULES ? undefined : networkOf(provider, finders, networks) }
       sources.set(provider, source)
     }
     provenance[attribute] = source
@@ -105,6 +105,6 @@ function provenanceOf(
   return provenance
 }
 
-function networkOf(provider: string, findings: readonly Finding[], networks: Networks): string | undefined {
-  return networks[findings.findIndex((finding) => finding.provider.name === provider)]
+function networkOf(provider: string, finders: readonly Finder[], networks: Networks): string | undefined {
+  return networks[finders.findIndex((finder) => finder.provider.name === provider)]
 }

@@ -19,11 +19,15 @@ import { speakersOf } from './groups.ts'
 import { ownIspWithin, withOwnIsp } from './own-isp.ts'
 import { qualityOf } from './quality.ts'
 
-/** A record that a provider found for the address or for its autonomous system. */
-export interface Finding {
+/** A provider with a record about the address or about its autonomous system. */
+export interface Finder {
   readonly provider: Provider
-  readonly facts: Facts
   readonly scope: Scope
+}
+
+/** A record that a provider found. */
+export interface Finding extends Finder {
+  readonly facts: Facts
 }
 
 /** The merged findings. */
@@ -64,7 +68,7 @@ export function merge(all: readonly Finding[]): Merged {
     }
   }
   const evidence = evidenceOf(findings)
-  const decision = classify(evidence)
+  const decision = decisionOf(findings, evidence)
   const noise = decision.classification !== undefined && NOISE.has(decision.classification)
   const named = findings.find(({ facts }) => facts.organisation !== undefined)
   const stated = named?.facts.organisation ?? (noise ? undefined : inferredOrganisation(findings, evidence))
@@ -212,8 +216,24 @@ function namesCustomer({ facts, scope }: Finding, carrier: Finding): boolean {
   )
 }
 
+/** The result of `classify`, computed before if the evidence is that of one record with a decision. */
+export function decisionOf(findings: readonly Finding[], evidence: Evidence): Decision {
+  const alone = findings.find(({ facts }) => facts.evidence === evidence)
+  return alone?.facts.decided?.decision ?? classify(evidence)
+}
+
+/** The evidence of the record with a decision, if no other record states anything about the organisation. */
+function decidedEvidence(findings: readonly Finding[]): Evidence | undefined {
+  const decided = findings.find(({ facts }) => facts.decided !== undefined)
+  if (decided === undefined) return undefined
+  const isSilent = ({ facts }: Finding) => facts.organisation === undefined && Object.keys(facts.evidence).length === 0
+  return findings.every((finding) => finding === decided || isSilent(finding)) ? decided.facts.evidence : undefined
+}
+
 /** Collects the input of the classifier. Statements about the address outrank statements about its AS. */
 export function evidenceOf(findings: readonly Finding[]): Evidence {
+  const decided = decidedEvidence(findings)
+  if (decided !== undefined) return decided
   const evidence: Evidence = {}
   const organisationNames: string[] = []
   let explicitAs: Finding | undefined

@@ -7,22 +7,36 @@ import { BoundedCache } from '../bounded-cache.ts'
 import type { Facts } from '../facts.ts'
 import { PROVIDER_KINDS, type Provider } from '../providers/provider.ts'
 import { RDNS_PROVIDER } from '../providers/rdns/provider.ts'
-import { classify, isVote } from '../rules/classify.ts'
+import { isVote } from '../rules/classify.ts'
+import { learn } from '../rules/decided.ts'
 import type { Organisation } from '../rules/evidence.ts'
-import { Answers, NOTHING_KNOWN } from './answer.ts'
+import { ANSWER_BYTES, Answers, bytesOfAnswer, charactersIn, NOTHING_KNOWN } from './answer.ts'
 import { type Chosen, chosenOf, type LookupChoice } from './choice.ts'
 import { type LookupContent, lookupContent, lookupOf, networksOf } from './lookup.ts'
-import { evidenceOf, type Finding, isNoise, type Merged, merge } from './merge.ts'
+import { decisionOf, evidenceOf, type Finder, type Finding, isNoise, type Merged, merge } from './merge.ts'
 
 /** Called when a provider cannot read a record. The answer is made without it. */
 type RecordErrorListener = (provider: Provider, error: unknown) => void
 
-/** Cache sizes of a snapshot. */
+/** Sizes of a snapshot's caches, in bytes of memory. */
 interface SnapshotLimits {
   /** Answers, by address. */
-  readonly answersMax: number
-  /** Lookups with provenance. */
-  readonly lookupsMax: number
+  readonly answersBytesMax: number
+  /** Lookups with provenance, by address. */
+  readonly lookupsBytesMax: number
+  /** Decisions, by the records about an address. */
+  readonly decisionsBytesMax: number
+}
+
+/** What the records about an address say together. All addresses with the same records share it. */
+interface Decision {
+  /** Where the merged facts are from, in order of trust. */
+  readonly finders: readonly Finder[]
+  readonly merged: Merged
+  /** Made when first needed: lookups do without. */
+  answer: Enrichment | undefined
+  /** The last lookup. Neighbours share its network. */
+  content: { readonly networks: string; readonly content: LookupContent } | undefined
 }
 
 /** Organisations of rules `is` that are remembered: as many as a tenant may have. */
@@ -44,13 +58,8 @@ export class Snapshot {
   readonly #onRecordError: RecordErrorListener
   readonly #byAddress: BoundedCache<string | number, Enrichment>
   readonly #lookups: BoundedCache<string | number, Lookup>
-  /** Shared by addresses in the same networks. */
-  readonly #contents: BoundedCache<string, LookupContent>
-  /** By the ids of the merged facts. */
-  readonly #merged: BoundedCache<string, Merged>
-  readonly #byFacts: BoundedCache<string, Enrichment>
-  /** Rows that `withOrganisation` adds, by the ids of the facts. */
-  readonly #organisations: BoundedCache<string, { readonly row: Finding | undefined }>
+  /** By the ids of the records. */
+  readonly #decisions: BoundedCache<string, Decision>
   readonly #answers: Answers
   readonly #byDomain = new BoundedCache<string, { readonly data: Readonly<EnrichmentData> | undefined }>(DOMAINS_MAX)
 
@@ -60,13 +69,10 @@ export class Snapshot {
     this.#hasAsRows = providers.some((provider) => provider.findAs !== undefined)
     this.#hasOrganisations = providers.some((provider) => provider.findOrganisation !== undefined)
     this.#onRecordError = onRecordError
-    this.#byAddress = new BoundedCache(limits.answersMax)
-    this.#lookups = new BoundedCache(limits.lookupsMax)
-    this.#contents = new BoundedCache(limits.lookupsMax)
-    this.#merged = new BoundedCache(limits.lookupsMax)
-    this.#byFacts = new BoundedCache(limits.answersMax)
-    this.#organisations = new BoundedCache(limits.answersMax)
-    this.#answers = new Answers(limits.answersMax)
+    this.#byAddress = new BoundedCache(limits.answersBytesMax, { entry: bytesOfKey, shared: bytesOfAnswer })
+    this.#lookups = new BoundedCache(limits.lookupsBytesMax, { entry: bytesOfLookup })
+    this.#decisions = new BoundedCache(limits.decisionsBytesMax, { entry: bytesOfDecision })
+    this.#answers = new Answers(limits.answersBytesMax / 4)
   }
 
   /** Number of addresses with a cached answer. */
@@ -97,14 +103,10 @@ export class Snapshot {
 
   /** Queries all providers. @param hostname the answer of reverse DNS */
   resolve(address: Address, hostname?: Facts): Enrichment {
-    const findings = withHostname(this.find(judgedAddress(address), this.providers), hostname)
-    if (findings.length === 0) return NOTHING_KNOWN
-    const key = factsKey(findings)
-    const known = this.#byFacts.get(key)
-    if (known !== undefined) return known
-    const enrichment = this.#answers.of(merge(findings))
-    this.#byFacts.set(key, enrichment)
-    return enrichment
+    const decision = this.#decide(judgedAddress(address), this.#all, hostname)
+    if (decision.finders.length === 0) return NOTHING_KNOWN
+    decision.answer ??= this.#answers.of(decision.merged)
+    return decision.answer
   }
 
   /** The cached lookup of an address. */
@@ -116,60 +118,50 @@ export class Snapshot {
   lookup(address: Address, choice: LookupChoice, hostname?: Facts): Lookup {
     const chosen = chosenOf(choice, this.#all)
     const judged = judgedAddress(address)
-    const findings = withHostname(this.find(judged, chosen.providers), hostname)
-    const lookup = lookupOf(address, this.#content(findings, judged))
+    const lookup = lookupOf(address, contentOf(this.#decide(judged, chosen, hostname), judged))
     this.#lookups.set(lookupKey(chosen, address, hostname), lookup)
     return lookup
   }
 
-  /**
-   * The findings of the given providers for the address and for its autonomous system, in order of trust.
-   * @param providers in order of trust
-   */
-  find(address: Address, providers: readonly Provider[]): Finding[] {
-    const findings: Finding[] = []
-    let ofAs = this.#hasAsRows
-    for (const provider of providers) {
+  /** Merges the records about an address, once for all addresses with the same records. */
+  #decide(address: Address, chosen: Chosen, hostname: Facts | undefined): Decision {
+    const found: Finding[] = []
+    let key = chosen.key
+    for (const provider of chosen.providers) {
       const facts = this.#ask(provider, address)
       if (facts === undefined) continue
-      ofAs ||= facts.scope === 'as'
-      findings.push({ provider, facts, scope: facts.scope })
+      key += `,${facts.id}`
+      found.push({ provider, facts, scope: facts.scope })
     }
-    const current = withoutOtherCarriers(findings)
+    // The text, because replays make facts of their own.
+    if (hostname !== undefined) key += `,${hostname.data.hostname}`
+    let decision = this.#decisions.get(key)
+    if (decision === undefined) {
+      for (const { facts } of found) if (facts.decided !== undefined) learn(facts.decided)
+      const findings = withHostname(this.#complete(found, chosen.providers), hostname)
+      const finders = findings.map(({ provider, scope }) => ({ provider, scope }))
+      decision = { finders, merged: merge(findings), answer: undefined, content: undefined }
+      this.#decisions.set(key, decision)
+    }
+    return decision
+  }
+
+  /**
+   * The findings about an address and its autonomous system.
+   * @param found the records about the address, in order of trust
+   * @param providers those that were asked, in order of trust
+   */
+  #complete(found: Finding[], providers: readonly Provider[]): Finding[] {
+    const ofAs = this.#hasAsRows || found.some(({ scope }) => scope === 'as')
+    const current = withoutOtherCarriers(found)
     return this.#withOrganisation(ofAs ? withAsRows(current, providers) : current, providers)
   }
 
   /** Adds the facts that a table has about an organisation which another provider names. */
   #withOrganisation(findings: Finding[], providers: readonly Provider[]): Finding[] {
     if (!this.#hasOrganisations || findings.length === 0 || findings.some(isTableRow)) return findings
-    const key = factsKey(findings)
-    let known = this.#organisations.get(key)
-    if (known === undefined) {
-      known = { row: organisationRow(findings, providers) }
-      this.#organisations.set(key, known)
-    }
-    return known.row === undefined ? findings : [known.row, ...findings]
-  }
-
-  #content(findings: readonly Finding[], address: Address): LookupContent {
-    const networks = networksOf(findings, address)
-    const facts = factsKey(findings)
-    const key = `${facts} ${networks.join()}`
-    let content = this.#contents.get(key)
-    if (content === undefined) {
-      content = lookupContent(findings, networks, this.#mergedOf(facts, findings))
-      this.#contents.set(key, content)
-    }
-    return content
-  }
-
-  #mergedOf(key: string, findings: readonly Finding[]): Merged {
-    let merged = this.#merged.get(key)
-    if (merged === undefined) {
-      merged = merge(findings)
-      this.#merged.set(key, merged)
-    }
-    return merged
+    const row = organisationRow(findings, providers)
+    return row === undefined ? findings : [row, ...findings]
   }
 
   #ask(provider: Provider, address: Address): Facts | undefined {
@@ -198,7 +190,7 @@ function organisationRow(findings: readonly Finding[], providers: readonly Provi
   const row = rowOf(organisation, countryCode, providers)
   if (row === undefined) return undefined
   // Classified last: it takes longer than the search, which seldom finds a row.
-  const decision = classify(evidenceOf(findings))
+  const decision = decisionOf(findings, evidenceOf(findings))
   const { classification } = decision
   return classification !== undefined && NOISE.has(classification) && !isVote(decision) ? undefined : row
 }
@@ -238,11 +230,13 @@ function keyOf({ text }: Pick<Address, 'text'>, hostname: Facts | undefined): st
   return hostname === undefined ? text : `${text} ${hostname.id}`
 }
 
-/** A cache key: facts with the same id are the same record of the same provider. */
-function factsKey(findings: readonly Finding[]): string {
-  let key = ''
-  for (const { facts, scope } of findings) key += scope === 'as' ? `,A${facts.id}` : `,${facts.id}`
-  return key
+function contentOf(decision: Decision, address: Address): LookupContent {
+  const networks = networksOf(decision.finders, address)
+  const key = networks.join()
+  if (decision.content?.networks !== key) {
+    decision.content = { networks: key, content: lookupContent(decision.finders, networks, decision.merged) }
+  }
+  return decision.content.content
 }
 
 function withHostname(findings: Finding[], hostname: Facts | undefined): Finding[] {
@@ -284,4 +278,27 @@ function rank({ provider, facts, scope }: Finding): number {
 
 function byOrder(a: Finding, b: Finding, providers: readonly Provider[]): number {
   return providers.indexOf(a.provider) - providers.indexOf(b.provider)
+}
+
+/** Bytes of V8's heap, measured with the default data: of an entry in a `Map`, and of values without their long texts. */
+const ENTRY_BYTES = 60
+const TEXT_BYTES = 24
+const LOOKUP_BYTES = 1_000
+const DECISION_BYTES = 600
+
+function bytesOfKey(key: string | number): number {
+  return typeof key === 'number' ? ENTRY_BYTES : bytesOfText(key)
+}
+
+function bytesOfText(key: string): number {
+  return ENTRY_BYTES + TEXT_BYTES + key.length
+}
+
+/** A decision and the answer that it will hold, which has the texts too. */
+function bytesOfDecision(key: string, { merged: { data } }: Decision): number {
+  return bytesOfText(key) + DECISION_BYTES + ANSWER_BYTES + 4 * charactersIn(data)
+}
+
+function bytesOfLookup(key: string | number, { data }: Lookup): number {
+  return bytesOfKey(key) + LOOKUP_BYTES + charactersIn(data)
 }

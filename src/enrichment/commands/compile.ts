@@ -4,7 +4,7 @@ import { lowerSession } from '../../embedded/processes/session-priority.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson } from '../../terminal/print.ts'
 import { compileFolder } from '../files/compiled/compile.ts'
-import { makeDefaults } from '../files/defaults/make.ts'
+import { decideDefaults, makeDefaults } from '../files/defaults/make.ts'
 
 /** Serving processes go first. On a busy machine a compilation still gets a tenth of a core. */
 const LOW_PRIORITY = 10
@@ -19,7 +19,7 @@ interface CompileChoice {
  * Compiles big tables and makes default data sets, so that serving processes need not.
  * @param table compile only this table
  * @param defaults make only the default data sets
- * @param isUrgent the service is waiting
+ * @param isUrgent the service is waiting: the decisions of the rules, which take ten seconds, are left for later
  */
 export async function compileData(
   config: Config,
@@ -35,6 +35,7 @@ export async function compileData(
   const defaultsDir = defaultDataDirOf(config)
   if (defaultsDir === undefined || table !== undefined) return
   for (const name of await makeDefaults(defaultsDir)) printJson(stdout, { name })
+  if (!isUrgent) for (const name of await decideDefaults(defaultsDir)) printJson(stdout, { name, decided: true })
 }
 
 function lowerPriority(): void {

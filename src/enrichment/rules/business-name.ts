@@ -1,3 +1,4 @@
+import { remembered } from '../bounded-cache.ts'
 import { ASCII, nameParts, slug, TEXT_MAX, trimmedEnd } from './normalise.ts'
 import { once, readSections } from './sections.ts'
 
@@ -31,19 +32,19 @@ const CUT_OFF_NAME_MIN = 20
  * of which nothing would remain is returned as it is.
  * @param registered a name from any provider, in any script
  */
-export function businessName(registered: string): string {
+export const businessName = remembered((registered): string => {
   const given = givenName(registered)
   const name = recapitalised(bareName(given))
   return /[\p{L}\p{N}]/u.test(name) ? name : given
-}
+})
 
 /** The words of the business name, with the registered name's capitals. */
-export function bareName(registered: string): string {
+export const bareName = remembered((registered): string => {
   if (isBare(registered)) return registered
   const given = givenName(registered)
   const own = withoutRepetition(nameParts(given).description || given)
   return withoutForms(withoutAddress(withoutBrackets(tradeName(own))))
-}
+})
 
 /** Words and single blanks, none of them at an edge of a legal form or in a handle: most business names. */
 const WORDS = /^[A-Za-z][A-Za-z']*(?: [A-Za-z][A-Za-z']*)*$/

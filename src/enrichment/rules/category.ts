@@ -1,4 +1,5 @@
 import { NOISE } from '../../../schemas/classification.ts'
+import { remembered } from '../bounded-cache.ts'
 import { readName } from './normalise.ts'
 import { nameWords } from './score-name.ts'
 import { once, readSections, type Section } from './sections.ts'
@@ -40,8 +41,15 @@ export const categoryWords = once(() => compileCategories(readSections('categori
  * @param name a registered name in any script, or an AS name with its handle
  * @returns undefined when no word decides
  */
-export function categoryOfName(name: string, table = categoryWords()): NameCategory | undefined {
-  const words = decidingWords(name, table)
+export function categoryOfName(name: string): NameCategory | undefined {
+  return stateCategory(name).category
+}
+
+/** As `categoryOfName`, as an object. */
+export const stateCategory = remembered((name) => ({ category: categoryIn(name) }))
+
+function categoryIn(name: string): NameCategory | undefined {
+  const words = decidingWords(name, categoryWords())
   const [best] = words.toSorted((a, b) => b.category!.precision - a.category!.precision)
   if (best === undefined) return undefined
   const { word, category, industry } = best

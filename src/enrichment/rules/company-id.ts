@@ -1,3 +1,4 @@
+import { remembered } from '../bounded-cache.ts'
 import { bareName } from './business-name.ts'
 import { registrableDomain } from './domain.ts'
 import type { Organisation } from './evidence.ts'
@@ -19,10 +20,10 @@ export function companyIdOf(organisation: Organisation | undefined): string {
  * The key under which the names of one company meet: the slug of its business name, without a leading article. Names that
  * differ only by legal form, case, accents or punctuation have the same key. `''` without letters and digits.
  */
-export function nameKey(registered: string): string {
+export const nameKey = remembered((registered): string => {
   const key = slug(fold(bareName(registered))) || slug(registered)
   return key.startsWith(ARTICLE) && key.length > ARTICLE.length ? key.slice(ARTICLE.length) : key
-}
+})
 
 const ARTICLE = 'the-'
 

@@ -1,3 +1,4 @@
+import { remembered } from '../bounded-cache.ts'
 import { once, readSections } from './sections.ts'
 
 /** Letters that Unicode does not decompose, but that people replace by plain ones. */
@@ -60,12 +61,12 @@ export function slug(name: string): string {
 }
 
 /** Folded words of a name, in order. Anything but letters and digits separates words. Chinese, Japanese and Thai are not split. */
-export function tokens(text: string): string[] {
+export const tokens = remembered((text): readonly string[] => {
   const joined = text.slice(0, TEXT_MAX).replace(ABBREVIATION, (abbreviation) => abbreviation.replace(/[./]/g, ''))
   return fold(joined)
     .split(SEPARATORS)
     .filter((word) => word !== '')
-}
+})
 
 /** A text without the characters at its end. */
 export function trimmedEnd(text: string, characters: ReadonlySet<string>): string {
@@ -99,10 +100,10 @@ export function nameParts(text: string): { readonly handle: string; readonly des
 }
 
 /** Parses an AS name of registries and lists: handle, description, or both. */
-export function readName(text: string): Name {
+export const readName = remembered((text): Name => {
   const { handle, description } = nameParts(text)
   return { handle: tokens(handle), description: tokens(description) }
-}
+})
 
 /**
  * `HI-SPEED Broadband` and `NET-KOMP Jan Kibo` are names whose first word looks like a handle. It is a handle in lists that

@@ -1,3 +1,4 @@
+import { remembered } from '../bounded-cache.ts'
 import { bareName, nameTables, withoutAddress } from './business-name.ts'
 import { fold, isGenericWord, nameParts, TEXT_MAX, tokens, trimmedEnd } from './normalise.ts'
 import { knownNames, nameWords } from './score-name.ts'
@@ -38,19 +39,11 @@ const ENDING_WORD_MIN = 5
  * before it. An e-mail address counts as a person's. When unsure, it calls the name a company's.
  * @param name a name from any provider, in Latin or Cyrillic letters
  */
-export function isPersonName(name: string): boolean {
-  if (name !== last.name) last = { name, isPerson: judgeName(name) }
-  return last.isPerson
-}
-
-/** One record asks several times about one name, and an answer takes 20 µs. */
-let last = { name: '', isPerson: false }
-
-function judgeName(name: string): boolean {
+export const isPersonName = remembered((name): boolean => {
   if (name.length > TEXT_MAX) return false
   if (EMAIL.test(name.trim())) return true
   return readingsOf(name).some(isNameOfPeople)
-}
+})
 
 /** Whether `isPersonName` knows the script of a name. */
 export function isJudgeable(name: string): boolean {

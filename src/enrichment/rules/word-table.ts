@@ -1,4 +1,5 @@
 import type { Classification } from '../../../schemas/classification.ts'
+import { remembered } from '../bounded-cache.ts'
 import { fold, tokens } from './normalise.ts'
 import { classificationIn, type Section } from './sections.ts'
 
@@ -33,7 +34,19 @@ interface Phrase<M extends Match> {
 }
 
 /** Word tables, indexed for search. */
-export interface CompiledWords<M extends Match = Hit> {
+export interface CompiledWords<M extends Match = Hit> extends WordIndex<M> {
+  /** The match of a single word. */
+  readonly find: (word: string) => Found<M>
+  /** By first word, longest first. */
+  readonly phrases: ReadonlyMap<string, readonly Phrase<M>[]>
+}
+
+interface Found<M extends Match> {
+  readonly match: M | undefined
+}
+
+/** The entries that are no phrases. */
+interface WordIndex<M extends Match> {
   readonly exact: ReadonlyMap<string, M>
   readonly prefixes: ReadonlyMap<string, M>
   readonly suffixes: ReadonlyMap<string, M>
@@ -42,13 +55,13 @@ export interface CompiledWords<M extends Match = Hit> {
   readonly unspaced: readonly M[]
   /** Length of the longest prefix or suffix. */
   readonly affixMax: number
-  /** By first word, longest first. */
-  readonly phrases: ReadonlyMap<string, readonly Phrase<M>[]>
 }
 
 /** Thai, Chinese and Japanese have no spaces; Korean attaches endings to words. */
 const UNSPACED = /[\u0e00-\u0e7f\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/
 const MIN_AFFIX = 2
+/** Words whose matches a table remembers. A word that is none of its entries takes 40 searches for its parts. */
+const WORDS_MAX = 4_000
 
 /** Compiles word lists. @throws Error when a word is in two lists, because the result would depend on their order */
 export function compileWords(lists: readonly WordList[]): CompiledWords {
@@ -89,7 +102,8 @@ export function indexWords<E extends { readonly entry: string }, M extends Match
   }
   for (const list of phrases.values()) list.sort((a, b) => b.tokens.length - a.tokens.length)
   const affixMax = Math.max(0, ...[...prefixes.keys(), ...suffixes.keys()].map((affix) => affix.length))
-  return { exact, prefixes, suffixes, infixes, unspaced, affixMax, phrases }
+  const index = { exact, prefixes, suffixes, infixes, unspaced, affixMax }
+  return { ...index, phrases, find: remembered((word) => ({ match: findWord(index, word) }), WORDS_MAX) }
 }
 
 /**
@@ -134,7 +148,7 @@ export function findSpans<M extends Match>(table: CompiledWords<M>, words: reado
   const spans: Span<M>[] = []
   for (let at = 0; at < words.length; ) {
     const phrase = findPhrase(table, words, at)
-    const hit = phrase?.match ?? findWord(table, words[at]!)
+    const hit = phrase?.match ?? table.find(words[at]!).match
     const count = phrase?.tokens.length ?? 1
     if (hit !== undefined) spans.push({ hit, at, count })
     at += count
@@ -150,7 +164,7 @@ function findPhrase<M extends Match>(
   return table.phrases.get(words[at]!)?.find(({ tokens }) => tokens.every((token, i) => words[at + i] === token))
 }
 
-function findWord<M extends Match>(table: CompiledWords<M>, word: string): M | undefined {
+function findWord<M extends Match>(table: WordIndex<M>, word: string): M | undefined {
   const whole = table.exact.get(word)
   if (whole !== undefined) return whole
   if (UNSPACED.test(word)) return heaviest(table.unspaced.filter((match) => word.includes(match.word)))

@@ -14,7 +14,7 @@ const RANGES = `192.0.2.0,192.0.2.127,64500,Example Net
 
 test('ranges of autonomous systems are reported with the size of each', async () => {
   const bytes = await compileAsRanges([Buffer.from(RANGES)], 0, 'test')
-  const provider = await loadMmdb({ name: 'as', bytes, mapping: undefined, recordsMax: 10 })
+  const provider = await loadMmdb({ name: 'as', bytes, mapping: undefined, recordsBytesMax: 10_000 })
   const evidence = (ip: string) => provider.find(parseAddress(ip)!)!.evidence
   const { asn, asName, asAddresses, asHasV6, asScatter } = evidence('192.0.2.1')
   assert.deepEqual([asn, asName, asAddresses, asHasV6, asScatter], [64_500, 'Example Net', 384, false, 198_111])

@@ -19,7 +19,7 @@ const whole = mmdb('GeoLite2-City', {
   '2001:218::/32': city('Oxford', 52),
 })
 
-const load = (bytes: Buffer) => loadMmdb({ name: 'city', bytes, mapping: undefined, recordsMax: 100 })
+const load = (bytes: Buffer) => loadMmdb({ name: 'city', bytes, mapping: undefined, recordsBytesMax: 100_000 })
 
 const refused = (reason: RegExp) => (error: unknown) => error instanceof InputError && reason.test(error.message)
 
@@ -127,7 +127,7 @@ test('a mapping makes an unknown file known; an invalid mapping says its fault',
   const bytes = mmdb('Acme Intelligence', {
     '81.2.69.0/24': { firm: { title: 'Acme' }, sector: 'Anvils', as: 'AS64500' },
   })
-  const map = (mapping: string) => loadMmdb({ name: 'acme', bytes, mapping, recordsMax: 100 })
+  const map = (mapping: string) => loadMmdb({ name: 'acme', bytes, mapping, recordsBytesMax: 100_000 })
   const provider = await map('{"business_name": "firm.title", "industry": ["nothing", "sector"], "asn": "as"}')
   assert.equal(provider.kind, 'company')
   assert.deepEqual(provider.find(address('81.2.69.1'))?.data, {

@@ -38,7 +38,7 @@ const COMPANIES = [
 
 async function factsOf(record: object) {
   const bytes = mmdb('Example', { '81.2.69.0/24': record as never, '81.2.70.0/24': SEEN })
-  const provider = await loadMmdb({ name: 'a', bytes, mapping: undefined, recordsMax: 10 })
+  const provider = await loadMmdb({ name: 'a', bytes, mapping: undefined, recordsBytesMax: 10_000 })
   return provider.find(address('81.2.69.1'))
 }
 
@@ -78,7 +78,7 @@ test('a record of markers has no facts, whatever the vendor writes', async () =>
 
 test('a country code in lower case is accepted', async () => {
   const bytes = mmdb('Example', { '81.2.69.0/24': { country: 'us' } })
-  const provider = await loadMmdb({ name: 'a', bytes, mapping: undefined, recordsMax: 10 })
+  const provider = await loadMmdb({ name: 'a', bytes, mapping: undefined, recordsBytesMax: 10_000 })
   assert.deepEqual(provider.find(address('81.2.69.1'))?.data, { country_code: 'US' })
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Snapshot } from '../../../src/enrichment/answers/snapshot.ts'
+import { DEFAULT_ENRICHMENT_LIMITS } from '../../../src/enrichment/limits.ts'
 import type { MmdbValue } from '../../../src/enrichment/providers/mmdb/encode.ts'
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import { byTrust } from '../../../src/enrichment/providers/provider.ts'
@@ -25,14 +26,14 @@ AS64507,Amazon,"Amazon.com, Inc.",amazon.com,,business,US
 async function answerFor(asName: string, country: string, asn = 64_599) {
   const table = await loadTable({ name: 'organisations', format: 'csv', text: Buffer.from(TABLE), rowsMax: 20 })
   const file = (name: string, type: string, record: MmdbValue) =>
-    loadMmdb({ name, bytes: mmdb(type, { '81.2.69.0/24': record }), mapping: undefined, recordsMax: 10 })
+    loadMmdb({ name, bytes: mmdb(type, { '81.2.69.0/24': record }), mapping: undefined, recordsBytesMax: 10_000 })
   const asRecord = { autonomous_system_number: asn, autonomous_system_organization: asName }
   const providers = [
     table,
     await file('asn', 'GeoLite2-ASN', asRecord),
     await file('country', 'GeoLite2-Country', { country: { iso_code: country, names: { en: country } } }),
   ].sort(byTrust)
-  const { data, companyId, noise } = new Snapshot(providers, { answersMax: 10, lookupsMax: 10 }, (_, error) =>
+  const { data, companyId, noise } = new Snapshot(providers, DEFAULT_ENRICHMENT_LIMITS, (_, error) =>
     assert.ifError(error),
   ).resolve(address('81.2.69.7'))
   return { ...data, companyId, noise }
@@ -93,8 +94,8 @@ test("a row about a provider's network does not hide a customer with an AS of it
   const nameIn = async (asn: number) => {
     const record = { autonomous_system_number: asn, autonomous_system_organization: 'Kibo Bank' }
     const bytes = mmdb('GeoLite2-ASN', { '81.2.69.0/24': record })
-    const ofAs = await loadMmdb({ name: 'asn', bytes, mapping: undefined, recordsMax: 10 })
-    const snapshot = new Snapshot([table, ofAs].sort(byTrust), { answersMax: 10, lookupsMax: 10 }, (_, error) =>
+    const ofAs = await loadMmdb({ name: 'asn', bytes, mapping: undefined, recordsBytesMax: 10_000 })
+    const snapshot = new Snapshot([table, ofAs].sort(byTrust), DEFAULT_ENRICHMENT_LIMITS, (_, error) =>
       assert.ifError(error),
     )
     const { data, noise } = snapshot.resolve(address('81.2.69.7'))

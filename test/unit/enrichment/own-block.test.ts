@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Snapshot } from '../../../src/enrichment/answers/snapshot.ts'
+import { DEFAULT_ENRICHMENT_LIMITS } from '../../../src/enrichment/limits.ts'
 import type { MmdbValue } from '../../../src/enrichment/providers/mmdb/encode.ts'
 import { loadMmdb } from '../../../src/enrichment/providers/mmdb/provider.ts'
 import { byTrust, type Provider } from '../../../src/enrichment/providers/provider.ts'
@@ -11,10 +12,9 @@ import { address, mmdb } from '../../support/enrichment-data.ts'
 
 const BLOCK = '81.2.69.0/24'
 const CLOUD = { name: 'Amazon.com', domain: 'amazon.com', asn: 16_509 }
-const LIMITS = { answersMax: 1_000, lookupsMax: 10 }
 
 const file = (name: string, type: string, record: Readonly<Record<string, MmdbValue>>) =>
-  loadMmdb({ name, bytes: mmdb(type, { [BLOCK]: record }), mapping: undefined, recordsMax: 10 })
+  loadMmdb({ name, bytes: mmdb(type, { [BLOCK]: record }), mapping: undefined, recordsBytesMax: 10_000 })
 const table = (name: string, row: string) =>
   loadTable({
     name,
@@ -76,7 +76,7 @@ for (const [name, classification] of [
       if (known.length === 0) continue
       for (const others of subsets(clouds)) {
         const providers = [...known, ...others].sort(byTrust)
-        const answer = new Snapshot(providers, LIMITS, () => {}).resolve(address('81.2.69.7'))
+        const answer = new Snapshot(providers, DEFAULT_ENRICHMENT_LIMITS, () => {}).resolve(address('81.2.69.7'))
         // When no source knows the AS, a name like Quux has no class.
         const said = [
           answer.noise,

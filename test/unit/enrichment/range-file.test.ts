@@ -10,8 +10,8 @@ import { headOfSealedFile } from '../../../src/enrichment/providers/sealed-file.
 import { formatV4, formatV6 } from '../../../src/pipeline/event/address.ts'
 import { address, mmdb } from '../../support/enrichment-data.ts'
 
-const mmdbOf = (bytes: Buffer) => loadMmdb({ name: 'a', bytes, mapping: undefined, recordsMax: 100 })
-const rangesOf = (bytes: Buffer) => loadRangeFile({ name: 'a', bytes, recordsMax: 100 })
+const mmdbOf = (bytes: Buffer) => loadMmdb({ name: 'a', bytes, mapping: undefined, recordsBytesMax: 100_000 })
+const rangesOf = (bytes: Buffer) => loadRangeFile({ name: 'a', bytes, recordsBytesMax: 100_000 })
 
 /** The answer of a provider, without the number of the record. */
 function answerOf(provider: Provider, ip: string) {

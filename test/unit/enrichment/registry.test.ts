@@ -15,7 +15,7 @@ import { TextPool } from '../../../src/enrichment/files/build/text-pool.ts'
 import { compileFolder } from '../../../src/enrichment/files/compiled/compile.ts'
 import { loadDataFile, NotDataError, providerNameOf } from '../../../src/enrichment/files/data-file.ts'
 import { DataFolder } from '../../../src/enrichment/files/folder.ts'
-import { DEFAULT_ENRICHMENT_LIMITS as LIMITS } from '../../../src/enrichment/limits.ts'
+import { DEFAULT_ENRICHMENT_LIMITS, DEFAULT_ENRICHMENT_LIMITS as LIMITS } from '../../../src/enrichment/limits.ts'
 import type { Provider } from '../../../src/enrichment/providers/provider.ts'
 import { useOfBlock } from '../../../src/enrichment/rules/block-holder.ts'
 import { readNameWords } from '../../../src/enrichment/rules/score-name.ts'
@@ -293,9 +293,7 @@ test('a customer outranks the name of the AS, and a pool makes an unknown AS an 
     find: (address) => asTable.find(address),
     networkOf: () => undefined,
   }
-  const snapshot = new Snapshot([registry, asn], { answersMax: 10, lookupsMax: 10 }, (_, error) =>
-    assert.fail(String(error)),
-  )
+  const snapshot = new Snapshot([registry, asn], DEFAULT_ENRICHMENT_LIMITS, (_, error) => assert.fail(String(error)))
   const customer = snapshot.resolve(parseAddress('192.0.2.1')!)
   assert.match(String(customer.data?.business_name), /^Anvil Works/)
   assert.equal(customer.data?.classification, 'business')
@@ -339,7 +337,7 @@ test('a split file is compiled apart, and again when its organisations change', 
   )
   await writeFile(path, gzipSync(INETNUM + many.join('')))
   const log = pino({ level: 'silent' })
-  const watched = new DataFolder(folder, LIMITS, log, () => {}, { compiledDir: cache })
+  const watched = new DataFolder(folder, DEFAULT_ENRICHMENT_LIMITS, log, () => {}, { compiledDir: cache })
   const compile = async () => {
     const done = []
     for await (const { about } of compileFolder(folder, cache)) done.push(about)

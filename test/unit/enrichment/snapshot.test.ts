@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Snapshot } from '../../../src/enrichment/answers/snapshot.ts'
 import { makeFacts } from '../../../src/enrichment/facts.ts'
+import { DEFAULT_ENRICHMENT_LIMITS } from '../../../src/enrichment/limits.ts'
 import type { Provider } from '../../../src/enrichment/providers/provider.ts'
 import { type Address, parseAddress } from '../../../src/pipeline/event/address.ts'
 import { address } from '../../support/enrichment-data.ts'
@@ -21,7 +22,6 @@ function provider(name: string, find: (address: Address) => ReturnType<Provider[
   }
 }
 
-const LIMITS = { answersMax: 100, lookupsMax: 100 }
 const facts = makeFacts({ business_name: 'Example' }, { orgName: 'Example' }, { name: 'Example', domain: undefined })
 
 test('a provider that cannot read a record is reported, and the others answer', () => {
@@ -29,7 +29,9 @@ test('a provider that cannot read a record is reported, and the others answer', 
   const broken = provider('broken', () => {
     throw new RangeError('offset out of range')
   })
-  const snapshot = new Snapshot([broken, provider('good', () => facts)], LIMITS, ({ name }) => failed.push(name))
+  const snapshot = new Snapshot([broken, provider('good', () => facts)], DEFAULT_ENRICHMENT_LIMITS, ({ name }) =>
+    failed.push(name),
+  )
   const answer = snapshot.resolve(address('81.2.69.1'))
   assert.equal(answer.data.business_name, 'Example')
   assert.deepEqual(failed, ['broken'])
@@ -46,21 +48,19 @@ test("a carrier's AS row ranks below a company's address row, another AS row abo
   })
   const namesWith = (table: Provider) => {
     const providers = [table, provider('company', () => company)]
-    const findings = new Snapshot(providers, LIMITS, () => {}).find(address('81.2.69.1'), providers)
-    return findings.map((finding) => finding.facts.data.business_name)
+    return new Snapshot(providers, DEFAULT_ENRICHMENT_LIMITS, () => {}).lookup(address('81.2.69.1'), {}).answered
   }
-  assert.deepEqual(namesWith(tableOf('isp')), ['company', 'isp'])
-  assert.deepEqual(namesWith(tableOf('business')), ['business', 'company'])
+  assert.deepEqual(namesWith(tableOf('isp')), ['company', 'table'])
+  assert.deepEqual(namesWith(tableOf('business')), ['table', 'company'])
 })
 
 test('equal findings are merged once', () => {
-  const snapshot = new Snapshot([provider('good', () => facts)], LIMITS, () => {})
+  const snapshot = new Snapshot([provider('good', () => facts)], DEFAULT_ENRICHMENT_LIMITS, () => {})
   assert.equal(snapshot.resolve(address('81.2.69.1')), snapshot.resolve(address('81.2.69.2')))
 })
 
 test('a cached answer keeps the address, but not the request that contained it', () => {
-  const limits = { ...LIMITS, answersMax: 10_000 }
-  const snapshot = new Snapshot([provider('good', () => facts)], limits, () => {})
+  const snapshot = new Snapshot([provider('good', () => facts)], DEFAULT_ENRICHMENT_LIMITS, () => {})
   const usedBefore = usedHeap()
   for (let i = 0; i < 2_000; i++) {
     const ip = i % 2 === 0 ? `192.168.1${10 + (i % 90)}.1${10 + (i >> 5)}` : `2001:db8:0000:1::${i.toString(16)}`

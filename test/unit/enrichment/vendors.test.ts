@@ -10,7 +10,7 @@ import { OTHERS } from '../../support/vendors/others.ts'
 for (const vendor of [...MAXMIND, ...IPINFO, ...OTHERS]) {
   test(`${vendor.type} with ${Object.keys(vendor.record).join(', ')} is read`, async () => {
     const bytes = mmdb(vendor.type, { '81.2.69.0/24': vendor.record })
-    const provider = await loadMmdb({ name: 'vendor', bytes, mapping: undefined, recordsMax: 10 })
+    const provider = await loadMmdb({ name: 'vendor', bytes, mapping: undefined, recordsBytesMax: 10_000 })
     assert.equal(provider.kind, vendor.kind)
     const { asnOf, read } = await readMmdb(bytes, undefined)
     assert.equal(asnOf(vendor.record), read(vendor.record)?.evidence.asn)
@@ -36,7 +36,7 @@ test('members of only some records are found', async () => {
     '81.2.69.0/24': { is_anonymous: true },
     '81.2.70.0/24': { is_anonymous: true, is_tor_exit_node: true },
   })
-  const provider = await loadMmdb({ name: 'anonymous', bytes, mapping: undefined, recordsMax: 10 })
+  const provider = await loadMmdb({ name: 'anonymous', bytes, mapping: undefined, recordsBytesMax: 10_000 })
   assert.deepEqual(provider.find(address('81.2.69.1'))?.evidence, { isAnonymous: true })
   assert.deepEqual(provider.find(address('81.2.70.1'))?.evidence, { isTor: true })
 })
@@ -64,7 +64,7 @@ test('empty values are left out', async () => {
       country: '',
     },
   })
-  const provider = await loadMmdb({ name: 'company', bytes, mapping: undefined, recordsMax: 10 })
+  const provider = await loadMmdb({ name: 'company', bytes, mapping: undefined, recordsBytesMax: 10_000 })
   assert.deepEqual(provider.find(address('81.2.69.1'))?.data, { business_name: 'Example', org_name: 'Example' })
   assert.deepEqual(provider.find(address('81.2.70.1'))?.data, { org_name: 'Carrier', as_name: 'Carrier' })
 })
@@ -75,7 +75,7 @@ test('a text about the purpose of a block is no organisation', async () => {
     '81.2.69.0/24': { ...isp, organization: 'DSLAM WAN Allocation' },
     '81.2.70.0/24': { ...isp, organization: 'Static Controls GmbH' },
   })
-  const provider = await loadMmdb({ name: 'isp', bytes, mapping: undefined, recordsMax: 10 })
+  const provider = await loadMmdb({ name: 'isp', bytes, mapping: undefined, recordsBytesMax: 10_000 })
   const block = provider.find(address('81.2.69.1'))!
   assert.equal(block.data.org_name, 'Kibo')
   assert.deepEqual([block.evidence.allocation, block.evidence.orgName], ['dslam', undefined])
@@ -98,7 +98,7 @@ test('the address space of each AS is counted in files about autonomous systems'
     '2a01:db8::/32': as(64500),
     '2a02:db8::/32': as(64502),
   })
-  const provider = await loadMmdb({ name: 'asn', bytes, mapping: undefined, recordsMax: 10 })
+  const provider = await loadMmdb({ name: 'asn', bytes, mapping: undefined, recordsBytesMax: 10_000 })
   const sizeOf = (ip: string) => {
     const { asAddresses, asHasV6, asScatter } = provider.find(address(ip))!.evidence
     return [asAddresses, asHasV6, asScatter]

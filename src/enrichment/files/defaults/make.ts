@@ -1,10 +1,12 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { RANGE_FILE } from '../../providers/ranges/range-file.ts'
-import { type SealedCheck, type SealedKind, sourceOfSealedFile } from '../../providers/sealed-file.ts'
+import { RANGE_FILE, type RangeFileHead } from '../../providers/ranges/range-file.ts'
+import { readSealedHead, type SealedCheck, type SealedKind, sourceOfSealedFile } from '../../providers/sealed-file.ts'
 import { PACKED_TABLE } from '../../providers/tables/packed-table.ts'
+import { rulesDigest } from '../../rules/decided.ts'
 import { asRangeFile } from '../build/as-ranges.ts'
+import { withDecisions } from '../build/decide-ranges.ts'
 import { mmdbRangeFile } from '../build/mmdb-ranges.ts'
 import { providerNameOf } from '../data-file.ts'
 import { STARTER_DIR } from '../folder.ts'
@@ -53,6 +55,35 @@ export async function makeDefaults(dir: string, find: FindPackage = installed): 
     made.push(name)
   }
   return made
+}
+
+/** Whether the decisions of the rules about a set are missing, or of other rules. */
+export async function decisionsWait(dir: string): Promise<boolean> {
+  return (await undecidedFiles(dir)).length > 0
+}
+
+/**
+ * Adds the decisions of the rules to the sets about autonomous systems. It takes ten times as long as to make them, and answers
+ * are the same without, so a service starts before.
+ * @returns the names of the sets
+ */
+export async function decideDefaults(dir: string): Promise<string[]> {
+  const names: string[] = []
+  for (const { name, path } of await undecidedFiles(dir)) {
+    await replaceFile(path, await withDecisions(await readFile(path)))
+    names.push(name)
+  }
+  return names
+}
+
+async function undecidedFiles(dir: string): Promise<{ readonly name: string; readonly path: string }[]> {
+  const files = []
+  for (const { name, kind } of DEFAULT_SETS) {
+    const path = join(dir, `${name}.ranges`)
+    const head = kind === 'asn' ? await readSealedHead<RangeFileHead>(RANGE_FILE, path) : undefined
+    if (head !== undefined && head.rules !== rulesDigest().text) files.push({ name, path })
+  }
+  return files
 }
 
 /** Deletes files of earlier versions, which would be loaded under the same names. */

@@ -9,9 +9,9 @@ export const mmdb: DataFormat = {
   name: 'mmdb',
   ending: ENDING,
   companionsOf: (path) => [mappingPathOf(path)!],
-  async load({ path, name, limits: { mmdbBytesMax, recordsMax }, isDefault }) {
+  async load({ path, name, limits: { mmdbBytesMax, recordsBytesMax }, isDefault }) {
     const bytes = await bytesOf(path, mmdbBytesMax)
-    return await loadMmdb({ name, bytes, mapping: await readMapping(path), recordsMax, isDefault })
+    return await loadMmdb({ name, bytes, mapping: await readMapping(path), recordsBytesMax, isDefault })
   },
 }
 

@@ -45,7 +45,7 @@ export const organisations: DataFormat<About> = {
       await write(SYSTEMS_FILE, [Buffer.from(lines.join(''))])
       return { rows, unknownColumns: [...table.unknownColumns], isBlank, networks: hasNetworks }
     },
-    async load(folder, about, { name, limits: { recordsMax } }) {
+    async load(folder, about, { name, limits: { recordsBytesMax } }) {
       return new OrganisationTable({
         name,
         recognisedAs: 'organisation table, compiled',
@@ -54,7 +54,7 @@ export const organisations: DataFormat<About> = {
         isBlank: about.isBlank === true,
         networks: about.networks
           ? await openCompiled(folder, NETWORKS_FILE, (bytes) =>
-              loadMmdb({ name, bytes, mapping: undefined, recordsMax }),
+              loadMmdb({ name, bytes, mapping: undefined, recordsBytesMax }),
             )
           : undefined,
         systems: await readSystems(join(folder, SYSTEMS_FILE)),

@@ -5,7 +5,7 @@ import { bytesOf, type DataFormat } from './format.ts'
 export const ranges: DataFormat = {
   name: 'ranges',
   ending: /\.ranges$/i,
-  async load({ path, name, limits: { mmdbBytesMax, recordsMax }, isDefault }) {
-    return await loadRangeFile({ name, bytes: await bytesOf(path, mmdbBytesMax), recordsMax, isDefault })
+  async load({ path, name, limits: { mmdbBytesMax, recordsBytesMax }, isDefault }) {
+    return await loadRangeFile({ name, bytes: await bytesOf(path, mmdbBytesMax), recordsBytesMax, isDefault })
   },
 }

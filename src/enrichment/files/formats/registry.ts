@@ -23,7 +23,7 @@ export const registry: DataFormat<About> = {
   async load({ path, name, limits }) {
     const { parts, objects, builtAt, warnings } = await writeRegistry(path, limits)
     if (parts === undefined) return organisationsProvider(name, objects, builtAt)
-    return registryProvider({ name, bytes: Buffer.concat(parts), recordsMax: limits.recordsMax, warnings })
+    return registryProvider({ name, bytes: Buffer.concat(parts), recordsBytesMax: limits.recordsBytesMax, warnings })
   },
   /** Only reads the objects: their compilation takes minutes. */
   async summarise(path) {
@@ -42,9 +42,11 @@ export const registry: DataFormat<About> = {
       if (parts !== undefined) await write(BLOCKS_FILE, parts)
       return { objects, blocks: parts !== undefined, builtAtMs: builtAt?.getTime() ?? null, warnings }
     },
-    async load(folder, { blocks, objects, builtAtMs, warnings }, { name, limits: { recordsMax } }) {
+    async load(folder, { blocks, objects, builtAtMs, warnings }, { name, limits: { recordsBytesMax } }) {
       if (!blocks) return organisationsProvider(name, objects, builtAtMs === null ? undefined : new Date(builtAtMs))
-      return await openCompiled(folder, BLOCKS_FILE, (bytes) => registryProvider({ name, bytes, recordsMax, warnings }))
+      return await openCompiled(folder, BLOCKS_FILE, (bytes) =>
+        registryProvider({ name, bytes, recordsBytesMax, warnings }),
+      )
     },
   },
 }

@@ -50,9 +50,9 @@ export function vendorTable(table: VendorTable): DataFormat<About> {
         const text = await textOf(path, limits)
         return await writeRows(table, () => checkedRows(table, text, limits.tableRowsMax), write)
       },
-      load: (folder, { shape }, { name, limits: { recordsMax } }) =>
+      load: (folder, { shape }, { name, limits: { recordsBytesMax } }) =>
         openCompiled(folder, NETWORKS_FILE, (bytes) =>
-          loadMmdb({ name, bytes, mapping: undefined, recordsMax, shape }),
+          loadMmdb({ name, bytes, mapping: undefined, recordsBytesMax, shape }),
         ),
     },
   }

@@ -1,8 +1,9 @@
 import type { Address } from '../../../pipeline/event/address.ts'
 import { InputError } from '../../../run/errors.ts'
 import { formatPrefix } from '../../addresses/network.ts'
-import { BoundedCache } from '../../bounded-cache.ts'
+import type { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'
+import { type Decoded, decodedRecords } from '../decoded-records.ts'
 import type { Provider, ProviderKind } from '../provider.ts'
 import { COMPILED_TYPE, readCompiled } from '../tables/compiled.ts'
 import { AS_RANGES_TYPE, AsSizes, sizedReader, withSpace } from './as-sizes.ts'
@@ -16,8 +17,8 @@ interface MmdbOptions {
   readonly bytes: Buffer
   /** Text of the mapping file, if any. */
   readonly mapping: string | undefined
-  /** Cached decoded records. */
-  readonly recordsMax: number
+  /** Cached decoded records, in bytes of memory. */
+  readonly recordsBytesMax: number
   readonly isDefault?: boolean
   /** The known shape of a compiled table. */
   readonly shape?: Shape | undefined
@@ -108,7 +109,7 @@ class MmdbProvider implements Provider {
   readonly isBlank: boolean
   readonly #mmdb: OpenMmdb
   readonly #read: RecordReader
-  readonly #decoded: BoundedCache<number, { readonly facts: Facts | undefined }>
+  readonly #decoded: BoundedCache<number, Decoded>
 
   constructor(options: MmdbOptions, mmdb: OpenMmdb, kind: ProviderKind, recognisedAs: string, read: RecordReader) {
     this.name = options.name
@@ -120,7 +121,7 @@ class MmdbProvider implements Provider {
     this.isBlank = mmdb.samples.every((sample) => isBlank(sample, read))
     this.#mmdb = mmdb
     this.#read = read
-    this.#decoded = new BoundedCache(options.recordsMax)
+    this.#decoded = decodedRecords(options.recordsBytesMax)
   }
 
   find(address: Address): Facts | undefined {

@@ -1,20 +1,23 @@
 import type { Address } from '../../../pipeline/event/address.ts'
 import { InputError } from '../../../run/errors.ts'
 import { formatPrefix } from '../../addresses/network.ts'
-import { BoundedCache } from '../../bounded-cache.ts'
+import type { BoundedCache } from '../../bounded-cache.ts'
 import type { Facts } from '../../facts.ts'
+import { rulesDigest } from '../../rules/decided.ts'
+import { type Decoded, decodedRecords } from '../decoded-records.ts'
 import { sizedReader } from '../mmdb/as-sizes.ts'
-import { type RecordReader, recordReader } from '../mmdb/read-record.ts'
+import { recordReader } from '../mmdb/read-record.ts'
 import { isUnknown, recognise } from '../mmdb/recognise.ts'
 import type { Provider, ProviderKind } from '../provider.ts'
+import { readDecidedRecord } from './decided-records.ts'
 import { type OpenRangeFile, openRangeFile } from './range-file.ts'
 
 interface RangeFileOptions {
   readonly name: string
   /** The provider keeps the buffer. */
   readonly bytes: Buffer
-  /** Cached decoded records. */
-  readonly recordsMax: number
+  /** Cached decoded records, in bytes of memory. */
+  readonly recordsBytesMax: number
   readonly isDefault?: boolean
 }
 
@@ -31,7 +34,11 @@ export async function loadRangeFile(options: RangeFileOptions): Promise<Provider
   const samples = Array.from({ length: Math.ceil(file.records / step) }, (_, i) => file.decode(i * step))
   const shape = await recognise(file.head.databaseType, samples)
   if (isUnknown(shape)) throw new InputError(`not recognised: records with ${shape.keys.join(', ')}`)
-  return new RangeFileProvider(options, file, { ...shape, warnings: [] }, sizedReader(recordReader(shape)))
+  const read = sizedReader(recordReader(shape))
+  const isDecided = file.head.rules === rulesDigest().text
+  const factsOf = (record: number) =>
+    (isDecided ? readDecidedRecord(file.values(record)) : undefined) ?? read(file.decode(record))
+  return new RangeFileProvider(options, file, { ...shape, warnings: [] }, factsOf)
 }
 
 /** The ranges of a file, and a reader for its records. */
@@ -44,14 +51,14 @@ export class RangeFileProvider implements Provider {
   readonly records: number
   readonly warnings: readonly string[]
   readonly #file: OpenRangeFile
-  readonly #read: RecordReader
-  readonly #decoded: BoundedCache<number, { readonly facts: Facts | undefined }>
+  readonly #read: (record: number) => Facts | undefined
+  readonly #decoded: BoundedCache<number, Decoded>
 
   constructor(
-    { name, isDefault, recordsMax }: RangeFileOptions,
+    { name, isDefault, recordsBytesMax }: RangeFileOptions,
     file: OpenRangeFile,
     { kind, recognisedAs, warnings }: Pick<Provider, 'kind' | 'recognisedAs' | 'warnings'>,
-    read: RecordReader,
+    read: (record: number) => Facts | undefined,
   ) {
     const { builtAtMs, ranges } = file.head
     this.name = name
@@ -63,7 +70,7 @@ export class RangeFileProvider implements Provider {
     this.records = ranges
     this.#file = file
     this.#read = read
-    this.#decoded = new BoundedCache(recordsMax)
+    this.#decoded = decodedRecords(recordsBytesMax)
   }
 
   find(address: Address): Facts | undefined {
@@ -71,7 +78,7 @@ export class RangeFileProvider implements Provider {
     if (record < 0) return undefined
     const known = this.#decoded.get(record)
     if (known !== undefined) return known.facts
-    const facts = this.#read(this.#file.decode(record))
+    const facts = this.#read(record)
     this.#decoded.set(record, { facts })
     return facts
   }

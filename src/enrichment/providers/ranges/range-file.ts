@@ -12,7 +12,8 @@ import {
 
 /**
  * A range file holds sorted address ranges and their records as a ready index (`sealed-file.ts`). Its columns are those of
- * `RangeColumns`, the ends of the records, and the records: JSON arrays with the values of the members that the head names.
+ * `RangeColumns`, the ends of the records, and the records: JSON arrays with the values of the members that the head names, up to the
+ * last one that is not null.
  */
 export const RANGE_FILE: SealedKind = { magic: 'ipidrng2', name: 'a range file' }
 
@@ -26,6 +27,8 @@ export interface RangeFileHead extends SealedHead {
   readonly ranges: number
   /** Names of a record's members, in the order of its values. */
   readonly members: readonly string[]
+  /** `rulesDigest` of the decisions in the records; undefined without them. */
+  readonly rules?: string
 }
 
 /** A value of a record; null when the record lacks the member. */
@@ -102,7 +105,9 @@ function encodeRecords(records: Iterable<RangeRecord>, members: readonly string[
     at = 0
   }
   for (const record of records) {
-    const text = JSON.stringify(members.map((member) => record[member] ?? null))
+    const values = members.map((member) => record[member] ?? null)
+    while (values.at(-1) === null) values.pop()
+    const text = JSON.stringify(values)
     const needed = UTF8_BYTES_MAX * text.length
     if (at + needed > page.length) {
       closePage()
@@ -124,6 +129,8 @@ export interface OpenRangeFile {
   readonly records: number
   /** Decodes a record, numbered from 0, into an object like that of an MMDB. */
   decode(record: number): Readonly<Record<string, RangeValue>>
+  /** The values of a record, in the order of the members. The last ones that it lacks are left out. */
+  values(record: number): readonly RangeValue[]
 }
 
 /**
@@ -136,14 +143,16 @@ export function openRangeFile(bytes: Buffer): OpenRangeFile {
   const { ownerBits, ...head } = file.head
   const index = nextIndex(file)
   const texts = nextTexts(file)
+  const values = (record: number) => JSON.parse(texts.at(record)) as readonly RangeValue[]
   return {
     head,
     index,
     records: texts.ends.length,
     decode(record) {
-      const values = JSON.parse(texts.at(record)) as readonly RangeValue[]
-      const members = head.members.map((name, i) => [name, values[i]!] as const)
+      const known = values(record)
+      const members = known.map((value, i) => [head.members[i]!, value] as const)
       return Object.fromEntries(members.filter(([, value]) => value !== null))
     },
+    values,
   }
 }

@@ -17,15 +17,16 @@ interface RegistryOptions {
   readonly name: string
   /** A range file. The provider keeps the buffer. */
   readonly bytes: Buffer
-  /** Cached decoded records. */
-  readonly recordsMax: number
+  /** Cached decoded records, in bytes of memory. */
+  readonly recordsBytesMax: number
   readonly warnings: readonly string[]
 }
 
 /** The customers in a registry's blocks. @throws InputError when the range file is damaged */
 export function registryProvider({ warnings, ...options }: RegistryOptions): Provider {
   const about = { kind: 'registry', recognisedAs: 'RPSL blocks', warnings } as const
-  return new RangeFileProvider(options, openRangeFile(options.bytes), about, factsOf)
+  const file = openRangeFile(options.bytes)
+  return new RangeFileProvider(options, file, about, (record) => factsOf(file.decode(record)))
 }
 
 /** A file with organisations only. They name the holders of the blocks in other files. */
