@@ -78,7 +78,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     name: 'cache-bound',
     promise: 'a cache of answers is bounded',
     file: 'src/enrichment/bounded-cache.ts',
-    from: 'if (this.#young.size >= this.#half) {',
+    from: 'if (this.#young.size + added > this.#half) {',
     to: 'if (this.#young.size < 0) {',
     noticedBy: [['test/unit/enrichment/cache.test.ts']],
   },
