@@ -29,8 +29,8 @@ const MEBIBYTE = 1_048_576
 
 export const DEFAULT_ENRICHMENT_LIMITS: EnrichmentLimits = {
   answersBytesMax: 24 * MEBIBYTE,
-  lookupsBytesMax: 16 * MEBIBYTE,
-  decisionsBytesMax: 24 * MEBIBYTE,
+  lookupsBytesMax: 32 * MEBIBYTE,
+  decisionsBytesMax: 40 * MEBIBYTE,
   recordsBytesMax: 4 * MEBIBYTE,
   tableRowsMax: 2_000_000,
   textBytesMax: 512 * 1024 * 1024,
