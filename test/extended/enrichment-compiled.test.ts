@@ -51,7 +51,7 @@ test('a compiled big table answers the same as a direct read', async (t) => {
 
   assert.deepEqual(
     (await compile(enrichDir, dir)).map(({ about }) => about),
-    [{ format: 'organisations', rows: 2_005, unknownColumns: [], networks: true }],
+    [{ format: 'organisations', rows: 2_005, unknownColumns: [], isBlank: false, networks: true }],
   )
   await until(known)
   for (const ip of [
