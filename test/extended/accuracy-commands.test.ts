@@ -18,7 +18,8 @@ test('demo visits, quality, comparison and learnt rules of a running instance', 
   const json = (...args: readonly string[]) => site.json(...args)
   await json('tenant', 'create', 'acme')
 
-  const demo = await json('demo', '--days', '3')
+  // Made-up companies work on weekdays: fewer days may all be a weekend.
+  const demo = await json('demo', '--days', '10')
   assert.deepEqual(pick(demo, 'tenant_id', 'organisations', 'noise_networks'), ['demo', 1, 0])
   const rows = async () => {
     const found = await json('sql', 'SELECT toUInt32(count()) AS n FROM events WHERE properties LIKE \'%"demo":true%\'')
