@@ -77,6 +77,13 @@ function emptyGeneration<K, V>(): Generation<K, V> {
   return { entries: new Map(), values: new Set(), size: 0 }
 }
 
+/** Characters of all texts in an object, for its size. */
+export function charactersIn(values: object): number {
+  let characters = 0
+  for (const value of Object.values(values)) if (typeof value === 'string') characters += value.length
+  return characters
+}
+
 /** Longer texts are not remembered. */
 const REMEMBERED_CHARS_MAX = 500
 

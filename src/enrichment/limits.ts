@@ -9,7 +9,7 @@ export interface EnrichmentLimits {
   readonly lookupsBytesMax: number
   /** Cached decisions, by the records about an address. */
   readonly decisionsBytesMax: number
-  /** Cached decoded records of each data set. */
+  /** Cached decoded records of each data set. A record that is decoded again has a new id, so its decisions are made again too. */
   readonly recordsBytesMax: number
   /** Rows of one table or list. */
   readonly tableRowsMax: number
@@ -29,9 +29,9 @@ const MEBIBYTE = 1_048_576
 
 export const DEFAULT_ENRICHMENT_LIMITS: EnrichmentLimits = {
   answersBytesMax: 24 * MEBIBYTE,
-  lookupsBytesMax: 32 * MEBIBYTE,
+  lookupsBytesMax: 48 * MEBIBYTE,
   decisionsBytesMax: 40 * MEBIBYTE,
-  recordsBytesMax: 4 * MEBIBYTE,
+  recordsBytesMax: 16 * MEBIBYTE,
   tableRowsMax: 2_000_000,
   textBytesMax: 512 * 1024 * 1024,
   listBytesMax: 128 * 1024 * 1024,

@@ -3,7 +3,7 @@ import { botReason } from '../../../schemas/bots.ts'
 import { ENRICHMENT_COLUMNS } from '../../../schemas/row.ts'
 import type { Enrichment, EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { enrichmentColumns, flatText } from '../../pipeline/event/row.ts'
-import { BoundedCache } from '../bounded-cache.ts'
+import { BoundedCache, charactersIn } from '../bounded-cache.ts'
 import type { Merged } from './merge.ts'
 import { QUALITY_PARTS } from './quality.ts'
 
@@ -38,18 +38,9 @@ export const RESERVED: Enrichment = enrichmentOf({
 /** Bytes of V8's heap that an answer takes without its long texts, measured with the default data. */
 export const ANSWER_BYTES = 600
 
+/** Bytes of memory that an answer takes. */
 export function bytesOfAnswer({ answerJson, columns, accountColumns, data }: Enrichment): number {
   return ANSWER_BYTES + answerJson.length + columns.length + accountColumns.length + charactersIn(data)
-}
-
-/** Characters of all texts. */
-export function charactersIn(data: Readonly<EnrichmentData>): number {
-  let characters = 0
-  for (const key in data) {
-    const value = data[key as Attribute]
-    if (typeof value === 'string') characters += value.length
-  }
-  return characters
 }
 
 /** Makes answers. Equal answers are the same object. */

@@ -3,14 +3,14 @@ import type { Lookup } from '../../lookup/lookup.ts'
 import { type Address, ownText } from '../../pipeline/event/address.ts'
 import type { Enrichment, EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { judgedAddress } from '../addresses/judged.ts'
-import { BoundedCache } from '../bounded-cache.ts'
+import { BoundedCache, charactersIn } from '../bounded-cache.ts'
 import type { Facts } from '../facts.ts'
 import { PROVIDER_KINDS, type Provider } from '../providers/provider.ts'
 import { RDNS_PROVIDER } from '../providers/rdns/provider.ts'
 import { isVote } from '../rules/classify.ts'
 import { learn } from '../rules/decided.ts'
 import type { Organisation } from '../rules/evidence.ts'
-import { ANSWER_BYTES, Answers, bytesOfAnswer, charactersIn, NOTHING_KNOWN } from './answer.ts'
+import { ANSWER_BYTES, Answers, bytesOfAnswer, NOTHING_KNOWN } from './answer.ts'
 import { type Chosen, chosenOf, type LookupChoice } from './choice.ts'
 import { type LookupContent, lookupContent, lookupOf, networksOf } from './lookup.ts'
 import { decisionOf, evidenceOf, type Finder, type Finding, isNoise, type Merged, merge } from './merge.ts'
@@ -72,6 +72,7 @@ export class Snapshot {
     this.#byAddress = new BoundedCache(limits.answersBytesMax, { entry: bytesOfKey, shared: bytesOfAnswer })
     this.#lookups = new BoundedCache(limits.lookupsBytesMax, { entry: bytesOfLookup })
     this.#decisions = new BoundedCache(limits.decisionsBytesMax, { entry: bytesOfDecision })
+    // Addresses share answers, so there are far fewer.
     this.#answers = new Answers(limits.answersBytesMax / 4)
   }
 
@@ -133,7 +134,7 @@ export class Snapshot {
       key += `,${facts.id}`
       found.push({ provider, facts, scope: facts.scope })
     }
-    // The text, because replays make facts of their own.
+    // The text and not the id, which is new in each replay.
     if (hostname !== undefined) key += `,${hostname.data.hostname}`
     let decision = this.#decisions.get(key)
     if (decision === undefined) {

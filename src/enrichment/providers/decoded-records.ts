@@ -1,4 +1,4 @@
-import { BoundedCache } from '../bounded-cache.ts'
+import { BoundedCache, charactersIn } from '../bounded-cache.ts'
 import type { Facts } from '../facts.ts'
 
 /** A record of a file as facts. */
@@ -14,16 +14,8 @@ export function decodedRecords(bytesMax: number): BoundedCache<number, Decoded> 
 
 /** Bytes of V8's heap, measured with the default data. */
 const ENTRY_BYTES = 100
-const FACTS_BYTES = 500
-/** Of a text, besides its characters. */
-const TEXT_BYTES = 24
+const FACTS_BYTES = 620
 
 function bytesOf({ facts }: Decoded): number {
-  return facts === undefined ? 0 : FACTS_BYTES + textBytes(facts.data) + textBytes(facts.evidence)
-}
-
-function textBytes(values: object): number {
-  let bytes = 0
-  for (const value of Object.values(values)) if (typeof value === 'string') bytes += TEXT_BYTES + value.length
-  return bytes
+  return facts === undefined ? 0 : FACTS_BYTES + charactersIn(facts.data) + charactersIn(facts.evidence)
 }

@@ -20,7 +20,8 @@ export async function withDecisions(bytes: Buffer): Promise<Buffer> {
   const read = sizedReader(recordReader(shape))
   function* records(): Generator<RangeRecord> {
     for (let record = 0; record < file.records; record++) {
-      const plain = Object.fromEntries(members.map((name, i) => [name, file.values(record)[i] ?? null]))
+      const values = file.values(record)
+      const plain = Object.fromEntries(members.map((name, i) => [name, values[i] ?? null]))
       yield { ...plain, ...decisionOf(plain) }
     }
   }
