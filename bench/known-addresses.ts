@@ -47,37 +47,14 @@ async function time(addresses: readonly Address[], defaultsDir: string, random: 
   const [events, lookups] = engines as [EnrichmentEngine, EnrichmentEngine]
   await cost('start', 1_000, 'ms', () => events.start())
   await lookups.start()
-  const each = (work: (address: Address) => unknown) => () => addresses.forEach(work)
-  await cost(
-    'event',
-    addresses.length,
-    'µs',
-    each((address) => events.enrich(address)),
-  )
-  await cost(
-    'again',
-    addresses.length,
-    'µs',
-    each((address) => events.enrich(address)),
-  )
-  await cost(
-    'lookup',
-    addresses.length,
-    'µs',
-    each((address) => lookups.lookup(address)),
-  )
-  await cost(
-    'again',
-    addresses.length,
-    'µs',
-    each((address) => lookups.lookup(address)),
-  )
-  await cost(
-    'lookup after an event',
-    addresses.length,
-    'µs',
-    each((address) => events.lookup(address)),
-  )
+  const each: readonly (readonly [string, (address: Address) => unknown])[] = [
+    ['event', (address) => events.enrich(address)],
+    ['again', (address) => events.enrich(address)],
+    ['lookup', (address) => lookups.lookup(address)],
+    ['again', (address) => lookups.lookup(address)],
+    ['lookup after an event', (address) => events.lookup(address)],
+  ]
+  for (const [what, work] of each) await cost(what, addresses.length, 'µs', () => addresses.forEach(work))
   process.stdout.write(`CPU: ${costs.join(', ')}\n`)
   for (let i = 0; i < random; i++) events.enrich(parseAddress(formatV4(Math.imul(i + 1, 2_654_435_761) >>> 0))!)
   if (random > 0) process.stdout.write(`${random} random addresses: ${process.memoryUsage().rss / 1e6} MB\n`)
