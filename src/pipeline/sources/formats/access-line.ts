@@ -23,6 +23,7 @@ export interface AccessLine {
   readonly others?: JsonObject | undefined
 }
 
+/** For a request that read no page. */
 export const NO_PAGE_VIEW: LineResult = { skipped: 'no page view' }
 const NO_USER_AGENT: LineResult = { skipped: 'no user agent' }
 

@@ -114,7 +114,7 @@ export const jsonAccess: LineFormat = {
           referrer,
           userAgent: agent,
           contentType: type,
-          // Envoy's names the visit in each service, and a visitor can choose it.
+          // Envoy's id is the same in each service that the request passes, and a visitor can choose it.
           requestId: 'response_code' in record ? undefined : given(labelOf(record.request_id)),
           others: others && { log: others },
         },

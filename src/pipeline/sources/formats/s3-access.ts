@@ -1,6 +1,6 @@
-import { accessEvent, given, urlOf } from './access-line.ts'
+import { accessEvent, given, NO_PAGE_VIEW, urlOf } from './access-line.ts'
 import { clfTime, requestOf } from './clf.ts'
-import { type LineFormat, type LineResult, most } from './line-format.ts'
+import { type LineFormat, most } from './line-format.ts'
 
 /**
  * Owner, bucket, time, address, requester, request id, operation, key, request, status, error, bytes sent, size, two times, referrer,
@@ -10,7 +10,6 @@ const LINE =
   /^[\da-f]{32,64} \S+ \[([^\]]{26})\] (\S+) \S+ (\S+) ([A-Z\d]+\.[\w.]+) \S+ (?:"([^"]*)"|-) (\d{3}|-) \S+ (\d+|-) (?:\d+|-) (?:\d+|-) (?:\d+|-) (?:"([^"]*)"|-) (?:"([^"]*)"|-) \S+(?: \S+ \S+ (\S+) \S+ (\S+))?/
 const START = /^[\da-f]{32,64} \S+ \[[^\]]{26}\] /
 const OBJECT = /\.GET\.OBJECT$/
-const NO_OBJECT: LineResult = { skipped: 'no page view' }
 
 /** Access logs of Amazon S3. Requests that are not for an object of the bucket are no page views. */
 export const s3Access: LineFormat = {
@@ -30,7 +29,7 @@ export const s3Access: LineFormat = {
         match as unknown as (string | undefined)[]
       const timestamp = clfTime(time!)
       if (timestamp === undefined) return { rejected: 'has an unreadable time' }
-      if (!all && !OBJECT.test(operation!)) return NO_OBJECT
+      if (!all && !OBJECT.test(operation!)) return NO_PAGE_VIEW
       const { method, path } = requestOf(request ?? '')
       const scheme = given(cipher) === undefined ? 'http' : 'https'
       return accessEvent(
