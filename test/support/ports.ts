@@ -10,16 +10,18 @@ import { createServer, type Server } from 'node:net'
 
 const HOST = '127.0.0.1'
 const FIRST = 10_240
-const BLOCK = 128
+/** More than the files of a process take: a port that was given out may serve until the process ends. */
+const BLOCK = 512
+const BLOCKS_MIN = 20
 const TRIES_MAX = 1_000
 
-const base = await reserveBlock()
-let taken = 0
+const free = await reserveBlock()
 
-/** A port that no other test has, in any process and run; it is free when the first test begins. */
+/** A port that no other test has, in any process and run; it was free when the process began, and is given out once. */
 export function takePort(): number {
-  // After the last one, those of earlier tests of this process are free again.
-  return base + 1 + (taken++ % (BLOCK - 1))
+  const port = free.pop()
+  if (port === undefined) throw new Error(`the tests of one process take at most ${BLOCK - 1} ports`)
+  return port
 }
 
 /** The first port that the system assigns to connections and to listeners on port 0. */
@@ -31,26 +33,23 @@ export function systemPortsFrom(): number {
   }
 }
 
-async function reserveBlock(): Promise<number> {
-  const blocks = Math.floor((Math.max(systemPortsFrom(), FIRST + 20 * BLOCK) - FIRST) / BLOCK)
+async function reserveBlock(): Promise<number[]> {
+  const blocks = Math.floor((Math.max(systemPortsFrom(), FIRST + BLOCKS_MIN * BLOCK) - FIRST) / BLOCK)
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const start = FIRST + BLOCK * Math.floor(Math.random() * blocks)
     const lock = await listen(start)
     if (lock === undefined) continue
-    if (await areFree(start + 1, start + BLOCK)) {
-      lock.unref()
-      return start
-    }
-    lock.close()
+    lock.unref()
+    return freePorts(start + 1, start + BLOCK)
   }
-  throw new Error(`no ${BLOCK} free ports in a row`)
+  throw new Error(`no block of ${BLOCK} ports that is not in use`)
 }
 
-async function areFree(from: number, to: number): Promise<boolean> {
+async function freePorts(from: number, to: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: to - from }, (_, i) => listen(from + i)))
-  const open = servers.filter((server) => server !== undefined)
-  await Promise.all(open.map((server) => once(server.close(), 'close')))
-  return open.length === servers.length
+  const open = servers.flatMap((server, i) => (server === undefined ? [] : [{ server, port: from + i }]))
+  await Promise.all(open.map(({ server }) => once(server.close(), 'close')))
+  return open.map(({ port }) => port)
 }
 
 async function listen(port: number): Promise<Server | undefined> {
