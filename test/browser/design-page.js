@@ -58,7 +58,7 @@ function Parts() {
           trigger: (props) => h(Button, props, 'More'),
           entries: [{ label: 'Rename', onSelect: hide }, 'line', { label: 'Merge', onSelect: hide }],
         }),
-        h(HeatBadge, { heat: 82, why: [{ label: 'Visits', points: 40 }] }),
+        h(HeatBadge, { heat: 82, level: 'top', why: [{ label: 'Visits', points: 40 }] }),
       ),
       h(
         Section,
