@@ -153,7 +153,9 @@ export function Table<R>(props: TableProps<R>) {
 function openRow(event: MouseEvent): void {
   const target = event.target as Element
   const row = event.currentTarget as Element
-  if (event.button > 1 || target.closest('a, button, input, label, select, [tabindex]') !== null) return
+  const own = target.closest('a, button, input, label, select, [tabindex]')
+  // The table around the row takes the focus too.
+  if (event.button > 1 || (own !== null && row.contains(own))) return
   if (window.getSelection()?.isCollapsed === false) return
   const { ctrlKey, metaKey, shiftKey, button } = event
   const isNewTab = button === 1
