@@ -56,6 +56,7 @@ const TARGETS = {
     entryNames: '[name]-[hash]',
     assetNames: '[name]-[hash]',
     loader: { '.woff2': 'file' },
+    alias: { typebox: './src/dashboard/pages/lib/typebox.ts' },
     minify: true,
     target: 'es2022',
     tsconfig: 'src/dashboard/pages/tsconfig.json',

@@ -12,6 +12,7 @@ import { SegmentsContext } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
 import { useArrival } from '../lib/use-arrival.ts'
 import { useData } from '../lib/use-data.ts'
+import { Jump } from './jump.tsx'
 import { Logo } from './logo.tsx'
 import { Sidebar } from './sidebar.tsx'
 
@@ -66,6 +67,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           <main id="content" class="ui-main" tabIndex={-1} inert={drawer.isOpen}>
             {children}
           </main>
+          <Jump tenant={tenant} />
           <Toasts />
         </div>
       </HeatLevelsContext.Provider>
