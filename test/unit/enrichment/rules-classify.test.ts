@@ -23,7 +23,7 @@ describe('order of strength', () => {
   test('when the rules are silent and the model is sure, it decides by name and size of the AS', () => {
     check([
       [{ asName: 'Kibo Railway Telecom Ltd' }, 'isp', 'name-word:telecom'],
-      [{ asName: 'Telecom Consulting Kibo' }, 'business', 'name-word:consulting'],
+      [{ asName: 'Telecom Insurance Kibo' }, 'business', 'name-word:insurance'],
       [{ asName: 'Kibo County Consolidated Communications Agency' }, 'government'],
       [{ asn: 2018, asName: 'TENET (The UNINET Project)' }, 'education'],
       [{ asn: 270_100, asName: 'Kibo Fibranett Eireli', asAddresses: 1024, asHasV6: true }, 'isp'],

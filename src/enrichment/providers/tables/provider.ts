@@ -10,7 +10,6 @@ import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
 import {
   type OrganisationRow,
-  organisationIn,
   type RawRow,
   readRow,
   TABLE_COLUMNS,
@@ -73,7 +72,7 @@ export async function packTable(options: Omit<TableOptions, 'name'>): Promise<Pa
   const systems = new Map<number, number>()
   for (const [i, { network, attributes }] of rows.entries()) {
     if (i % ROWS_AT_A_TIME === 0) await setImmediate()
-    const domain = attributes.domain === undefined ? domains.complete(organisationIn(attributes))?.domain : undefined
+    const domain = domains.domainOf(attributes)
     const text = packRow(attributes, domain)
     let number = numbers.get(text)
     if (number === undefined) {
