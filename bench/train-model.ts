@@ -29,7 +29,13 @@ process.stdout.write(`${examples.length} examples, ${text.split('\n').length - 2
 async function subjects(): Promise<(Subject & { readonly asn: number })[]> {
   const { package: name, files } = DEFAULT_SETS.find(({ kind }) => kind === 'asn')!
   const { resolve } = createRequire(import.meta.url)
-  const file = openRangeFile(await asRangeFile(files.map((path) => readFileSync(resolve(`${name}/${path}`))), 0, name))
+  const file = openRangeFile(
+    await asRangeFile(
+      files.map((path) => readFileSync(resolve(`${name}/${path}`))),
+      0,
+      name,
+    ),
+  )
   const systems = new Map<number, Subject & { readonly asn: number }>()
   for (let record = 0; record < file.records; record++) {
     const [asn, asName, addresses, hasV6, scatter] = file.values(record) as [number, string, number, number, number]

@@ -96,7 +96,8 @@ export function nameParts(text: string): { readonly handle: string; readonly des
   const both = HANDLE_WITH_DASH.exec(bare) ?? withoutDash(bare, bare !== given)
   if (both !== null) {
     // `KORABI-NET SHPK` and `KORABI-1 (AL) Ltd` are names with their legal form, not handles with a description.
-    if (!tokens(both[2]!.replace(BRACKETS, '')).every((word) => isGenericWord(word))) return { handle: both[1]!, description: both[2]! }
+    if (!tokens(both[2]!.replace(BRACKETS, '')).every((word) => isGenericWord(word)))
+      return { handle: both[1]!, description: both[2]! }
     return { handle: '', description: bare }
   }
   return HANDLE_ALONE.test(bare) ? { handle: bare, description: '' } : { handle: '', description: bare }

@@ -146,7 +146,9 @@ function isProprietor(name: string): boolean {
 }
 
 function mayBeName(word: string): boolean {
-  return !isGenericWord(word) && !findWords(nameWords(), [word]).some(({ weight }) => weight >= CERTAIN_TRADE_WEIGHT_MIN)
+  return (
+    !isGenericWord(word) && !findWords(nameWords(), [word]).some(({ weight }) => weight >= CERTAIN_TRADE_WEIGHT_MIN)
+  )
 }
 
 const FAMILY = /^(?:familie|fam\.|famille|famiglia|rodzina|rodina|семья) (.+)$/iu
@@ -250,7 +252,9 @@ function isOfNames(words: readonly string[], isTrader: boolean): boolean {
   // `Merzlyakov Alexandr Borisovich`: surname, given name and patronymic, in this order or the patronymic second.
   const isRussian = names.length === 3 && names.some(isPatronymic)
   for (const name of names) {
-    const part = isPatronymic(name) ? 'patronymic' : (partOf(name) ?? (isRussian && mayBeName(name) ? 'unknown' : undefined))
+    const part = isPatronymic(name)
+      ? 'patronymic'
+      : (partOf(name) ?? (isRussian && mayBeName(name) ? 'unknown' : undefined))
     if (part === undefined) return false
     parts.push(part)
   }

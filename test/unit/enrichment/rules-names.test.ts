@@ -89,7 +89,15 @@ describe('names', () => {
   })
 
   test('trades of providers, and parts of words, decide nothing: the model reads them', () => {
-    const names = ['Kibo Consulting', 'Kibo Radio', 'Kibo Electric', 'Stiftung Kibo', 'Kibo Refinery', '6connect', 'EntServ Kibo']
+    const names = [
+      'Kibo Consulting',
+      'Kibo Radio',
+      'Kibo Electric',
+      'Stiftung Kibo',
+      'Kibo Refinery',
+      '6connect',
+      'EntServ Kibo',
+    ]
     for (const asName of names) {
       const { rule } = classify({ asName })
       assert.match(rule, /^(?:unknown|model)/, asName)

@@ -191,7 +191,8 @@ test('a private person has no class, unless stronger evidence gives the purpose 
 
 test('a handle that names no one is bare', () => {
   for (const name of ['AS64500', 'AS-64500', 'IP4-NETWORKS', '47-2339071']) assert.ok(isBareHandle(name), name)
-  for (const name of ['Irinn AS-Block', 'VNNIC-4byte-ASBLOCK-AP', 'CNNIC ASN block']) assert.ok(isBareHandle(name), name)
+  for (const name of ['Irinn AS-Block', 'VNNIC-4byte-ASBLOCK-AP', 'CNNIC ASN block'])
+    assert.ok(isBareHandle(name), name)
   for (const name of ['9471-6685 Quebec', '2267921 ONTARIO LTD', '1544913 B.C.', '3268120 Nova Scotia Company'])
     assert.ok(isBareHandle(name), name)
   for (const name of ['Block Agenda', '31173 Services', '1-800 Contacts', 'H&R Block', 'Hydro Quebec'])

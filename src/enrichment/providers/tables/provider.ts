@@ -8,13 +8,7 @@ import { csvRows } from '../text/csv-rows.ts'
 import { jsonObjects } from '../text/json-lines.ts'
 import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
-import {
-  type OrganisationRow,
-  type RawRow,
-  readRow,
-  TABLE_COLUMNS,
-  type TableColumn,
-} from './organisation-row.ts'
+import { type OrganisationRow, type RawRow, readRow, TABLE_COLUMNS, type TableColumn } from './organisation-row.ts'
 import { indexNames } from './organisations-by-name.ts'
 import { type PackedRow, packRow } from './packed-rows.ts'
 import { type PackedTable, tableOf } from './packed-table.ts'
