@@ -80,11 +80,12 @@ for (const heldOut of [false, true]) {
     const rows = silent.filter((row) => row.heldOut === heldOut && !isDecided(row))
     assert.ok(rows.length >= 80)
     report(t, `silent, ${heldOut ? 'held out' : 'tuning'}`, measure(rows, byAll))
-    assert.ok(share(rows, NOISE, byAll) >= 0.4)
-    // LivePerson and Datto of the held-out part have many scattered blocks. The starter organisations know one of them.
-    assert.ok(share(rows, ORGANISATIONS, byAll) <= (heldOut ? 0.04 : 0.025))
-    assert.ok(share(rows, NOISE, byNameAlone) >= 0.12)
-    assert.ok(share(rows, ORGANISATIONS, byNameAlone) <= 0.025)
+    assert.ok(share(rows, NOISE, byAll) >= 0.5)
+    // LivePerson of the held-out part has many scattered blocks.
+    assert.ok(share(rows, ORGANISATIONS, byAll) <= (heldOut ? 0.025 : 0.01))
+    assert.ok(share(rows, NOISE, byNameAlone) >= 0.3)
+    // Without the address space, IntraFi and SynOption look like providers.
+    assert.ok(share(rows, ORGANISATIONS, byNameAlone) <= (heldOut ? 0.04 : 0.01))
     const noise = rows.filter(({ truth }) => truth !== undefined && NOISE.has(truth))
     assert.ok(noise.filter((row) => byAll(row) === 'business').length <= 0.05 * noise.length)
   })
@@ -92,8 +93,8 @@ for (const heldOut of [false, true]) {
 
 /** Limits for the halves of the sample: slightly below the measured values. */
 const SAMPLE_BOUNDS = [
-  { part: 'tuning', heldOut: false, rows: 600, noise: 0.85, noiseByName: 0.79, noiseByAddresses: 0.945 },
-  { part: 'held out', heldOut: true, rows: 300, noise: 0.79, noiseByName: 0.77, noiseByAddresses: 0.99 },
+  { part: 'tuning', heldOut: false, rows: 600, noise: 0.85, noiseByName: 0.82, noiseByAddresses: 0.96 },
+  { part: 'held out', heldOut: true, rows: 300, noise: 0.81, noiseByName: 0.8, noiseByAddresses: 0.99 },
 ]
 
 for (const { part, heldOut, ...bounds } of SAMPLE_BOUNDS) {
@@ -121,7 +122,7 @@ for (const { part, heldOut, ...bounds } of SAMPLE_BOUNDS) {
 /** Limits slightly below the measured values. */
 const VISITOR_BOUNDS = [
   { part: 'tuning', heldOut: false, noise: 0.88, kept: 0.985 },
-  { part: 'held out', heldOut: true, noise: 0.8, kept: 0.97 },
+  { part: 'held out', heldOut: true, noise: 0.82, kept: 0.975 },
 ]
 
 for (const { part, heldOut, noise, kept } of VISITOR_BOUNDS) {
