@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { classify, isDoubtful } from '../../src/enrichment/rules/classify.ts'
 
-const CANDIDATES = ['Kibo Infotech Pvt', 'Kibo Wave', 'Kibo Webtech', 'Kibo Systems', 'KIBO-AS', 'Kibo Digital', 'Kibo Soluciones']
+const CANDIDATES = [
+  'Kibo Infotech Pvt',
+  'Kibo Wave',
+  'Kibo Webtech',
+  'Kibo Systems',
+  'KIBO-AS',
+  'Kibo Digital',
+  'Kibo Soluciones',
+]
 
 /** The name and number of an AS that nothing but the model judges, and nearly as noise. New weights of the model change which one it is. */
 export const DOUBTFUL_AS = doubtfulAs()

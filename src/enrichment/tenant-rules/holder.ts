@@ -91,7 +91,8 @@ function dataOf(
 
 /** A person declared it an organisation. So it is a business, unless data or words give another class. */
 function classOf(domain: string | undefined, orgName: string, known: unknown): Classification {
-  const { classification } = known === undefined ? classify({ ...(domain && { domain }), orgName }) : { classification: known }
+  const { classification } =
+    known === undefined ? classify({ ...(domain && { domain }), orgName }) : { classification: known }
   const found = classification as Classification | undefined
   return found === undefined || NOISE.has(found) ? 'business' : found
 }

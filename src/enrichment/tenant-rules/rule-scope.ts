@@ -30,7 +30,9 @@ export class RuleScope {
 
   /** Whether a rule applies to this event. @param address undefined when it is not stored */
   matches(address: Address | undefined, event: Judged): boolean {
-    return this.#set.find(address, event) !== undefined || this.#set.holderOf(address, Number(event.data.asn)) !== undefined
+    return (
+      this.#set.find(address, event) !== undefined || this.#set.holderOf(address, Number(event.data.asn)) !== undefined
+    )
   }
 
   has(rule: string | undefined): boolean {

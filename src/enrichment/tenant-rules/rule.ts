@@ -135,9 +135,11 @@ function textOf(subject: Subject): string {
     case 'class':
       return subject.classification
     case 'holder':
-      return [heldText(subject), subject.domain ?? NO_DOMAIN, ...(subject.name === undefined ? [] : [subject.name])].join(
-        ' ',
-      )
+      return [
+        heldText(subject),
+        subject.domain ?? NO_DOMAIN,
+        ...(subject.name === undefined ? [] : [subject.name]),
+      ].join(' ')
   }
 }
 

@@ -299,13 +299,20 @@ test('a network without evidence is an account without a class, and scores no cl
 test('a doubtful name makes no account, and stays in the answer', () => {
   const { asn: number, name } = DOUBTFUL_AS
   const of = (asDomain?: string) =>
-    finding('asn', 'asn', makeFacts({ asn: number, as_name: name, org_name: name }, { asn: number, asName: name, asDomain }))
+    finding(
+      'asn',
+      'asn',
+      makeFacts({ asn: number, as_name: name, org_name: name }, { asn: number, asName: name, asDomain }),
+    )
   const doubtful = merge([of(), location])
   assert.match(doubtful.decision.rule, /^doubtful:0\.\d\d$/)
   assert.deepEqual([doubtful.companyId, doubtful.noise, doubtful.data.classification], ['', false, undefined])
   const { business_name, org_name, as_name } = doubtful.data
   assert.deepEqual([business_name, org_name, as_name], [businessName(name), name, name])
-  assert.equal(doubtful.quality, QUALITY_PARTS.networkName + QUALITY_PARTS.asn + QUALITY_PARTS.country + QUALITY_PARTS.city)
+  assert.equal(
+    doubtful.quality,
+    QUALITY_PARTS.networkName + QUALITY_PARTS.asn + QUALITY_PARTS.country + QUALITY_PARTS.city,
+  )
 
   const organisation = { name, domain: 'kibo.example' }
   const row = finding('table', 'table', makeFacts({ business_name: name }, {}, organisation), 'as')

@@ -86,7 +86,10 @@ test('a rule is stored in one spelling, and an invalid rule gets a clear error',
   assert.equal(spelled('is', '203.0.113.7 - Acme Inc'), 'is 203.0.113.7/32 - Acme Inc')
   assert.match(spelled('is', 'AS64500 -'), /^is AS64500 -: must end with the name of the organisation/)
   assert.match(spelled('is', 'AS64500 - !'), /^is AS64500 -: must end with the name/)
-  assert.match(spelled('is', 'AS64500 Acme'), /^is AS64500 "Acme": must be a network and the domain .* or - and its name/)
+  assert.match(
+    spelled('is', 'AS64500 Acme'),
+    /^is AS64500 "Acme": must be a network and the domain .* or - and its name/,
+  )
   assert.match(spelled('is', 'AS4294967296 - Acme'), /^is "AS4294967296" is not an AS number/)
   assert.equal(spelled('never-noise', 'a\u202eb\nc\u0007'), 'never-noise ab-c')
   assert.equal(spelled('never-noise', 'x'.repeat(5_000)).length, 140)
@@ -382,5 +385,8 @@ test('a changed rule about an AS is tried on its events only', () => {
   // Stored without an account, so nothing but the name tells them from those of a private person.
   const unclassified = new RuleScope([], true)
   const named = storedJudged('', '', { business_name: 'Kibo', asn: 64503 })
-  assert.deepEqual([unclassified.matches(undefined, named), unclassified.matches(undefined, stored(64504))], [true, false])
+  assert.deepEqual(
+    [unclassified.matches(undefined, named), unclassified.matches(undefined, stored(64504))],
+    [true, false],
+  )
 })
