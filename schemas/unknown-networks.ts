@@ -16,7 +16,7 @@ export const UnknownNetwork = Type.Object({
   asn: Type.Integer({ description: 'Number of the autonomous system; 0: unknown' }),
   as_name: Type.String({ description: 'Its name; empty for a private person' }),
   name: Type.String({ description: 'The readable name, for a rule `is`' }),
-  country_code: Type.String({ description: 'The country of most events' }),
+  country_code: Type.String({ description: 'The country of most events; empty for `unknown`, which is many networks' }),
   reason: Type.Enum([...UNKNOWN_REASONS], {
     description:
       '`doubtful`: the name may be an access provider’s or a hoster’s, or the tenant keeps names of unknown class as events; `unnamed`: ' +

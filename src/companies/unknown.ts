@@ -38,7 +38,7 @@ const networksSql = (reason: UnknownQuery['reason']) => `
       ${REASON} AS reason,
       any(events.as_name) AS as_name,
       any(business_name) AS name,
-      topK(1)(events.country_code)[1] AS country_code,
+      if(reason = 'unknown', '', topK(1)(events.country_code)[1]) AS country_code,
       uniqExact(visit) AS visits,
       count() AS events,
       max(timestamp) AS last_seen

@@ -65,7 +65,7 @@ test('events without an account are stored, count for no account, and get one by
     const post = body !== undefined && { method: 'POST', body }
     const answer = await fetch(ready.url + path, { headers: { 'x-api-key': key }, ...post })
     assert.ok(answer.ok, `${path}: ${answer.status}`)
-    return await answer.json()
+    return JSON.parse(await answer.text())
   }
   const STORED = 'SELECT event_id, account_id, company_id, business_name, as_name FROM events ORDER BY event_id'
   const stored = async () => (await query(STORED)).split('\n').map((line) => line.split('\t'))
@@ -170,7 +170,7 @@ test('events without an account are stored, count for no account, and get one by
   await step('a replay and a new judgement change none of them', async () => {
     const days = ['--tenant', 'acme', ...receivedDays()]
     const replayed = await ipid('replay', ...days)
-    assert.deepEqual([replayed.events.replayed ?? replayed.archive?.replayed ?? 0], [0], JSON.stringify(replayed))
+    assert.deepEqual([replayed.stored, replayed.replayed], [9, 0])
     const judged = await ipid('replay', ...days, '--reenrich')
     assert.deepEqual([judged.events.judged, judged.events.changed], [9, 0])
   })

@@ -36,7 +36,7 @@ test('visits without a company are counted by network and reason, from events an
     ...from(64_501, 'Kibo Systems', [9], { timestamp: NOW_MS - 40 * DAY_MS }),
     ...from(64_502, '', [4, 5]),
     ...from(64_503, 'Kibo Telecom', [6], { classification: 'isp' }),
-    ...from(0, '', [7], { country_code: '' }),
+    ...from(0, '', [7]),
     ...from(0, 'Kibo of a table', [8, 8]),
     // Known by its sender, or by data.
     ...from(64_501, 'Kibo Systems', [1], { account_id: 'crm-1', event_id: 'named' }),

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { classify, isDoubtful } from '../../src/enrichment/rules/classify.ts'
 import type { Evidence } from '../../src/enrichment/rules/evidence.ts'
 
-const NAMES = ['Infotech Pvt', 'Wave', 'Webtech', 'Systems Ltd', 'Digital', 'Soluciones', 'IT Services', 'Air', 'Services']
+const NAMES = [
+  'Infotech Pvt',
+  'Wave',
+  'Webtech',
+  'Systems Ltd',
+  'Digital',
+  'Soluciones',
+  'IT Services',
+  'Air',
+  'Services',
+]
   .map((word) => `Kibo ${word}`)
   .concat('KIBO-AS')
 

@@ -189,7 +189,7 @@ function UnknownLink({ tenant }: { readonly tenant: string }) {
   if (value === undefined || value.visits === 0) return null
   return (
     <Link href={`/t/${tenant}/companies/unknown`}>
-      {counted(value.visits, 'visit')} of the last {value.days} days without a company
+      {counted(value.visits, 'visit')} in {value.days} days {value.visits === 1 ? 'has' : 'have'} no company
     </Link>
   )
 }

@@ -31,7 +31,7 @@ const REFRESH_MS = 60_000
 
 const REASONS: Readonly<Record<UnknownReason, string>> = {
   doubtful: 'Doubtful name',
-  unnamed: 'Private person, or no name',
+  unnamed: 'Private, or no name',
   kept: 'Kept by a rule',
   unknown: 'No data',
 }
@@ -122,11 +122,16 @@ function Networks({ tenant, networks, onMake }: NetworksProps) {
         {
           key: 'network',
           label: 'Network',
-          text: 320,
+          text: 260,
           render: ({ as_name, name, reason }) =>
             as_name || name || <Soft>{reason === 'unknown' ? 'not known' : 'name left out'}</Soft>,
         },
-        { key: 'asn', label: 'AS', inCard: 'plain', render: ({ asn }) => asn > 0 && <code>AS{asn}</code> },
+        {
+          key: 'asn',
+          label: 'AS',
+          inCard: 'plain',
+          render: ({ asn }) => (asn > 0 ? <code>AS{asn}</code> : <Soft>–</Soft>),
+        },
         {
           key: 'country',
           label: 'Country',
