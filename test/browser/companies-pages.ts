@@ -432,7 +432,7 @@ async function checkUnknown(
   await main.getByText('2 visits from 2 networks').waitFor()
   await main.getByRole('row').filter({ hasText: 'AS64501' }).getByText('name left out').waitFor()
   await assertAccessible()
-  const make = main.getByRole('button', { name: 'Make AS64500 Kibo Systems Ltd a company' })
+  const make = main.getByRole('button', { name: 'Make it a company…: AS64500 Kibo Systems Ltd' })
   await make.focus()
   await page.keyboard.press('Enter')
   const dialog = page.getByRole('dialog')

@@ -31,7 +31,7 @@ const REFRESH_MS = 60_000
 
 const REASONS: Readonly<Record<UnknownReason, string>> = {
   doubtful: 'Doubtful name',
-  unnamed: 'Private, or no name',
+  unnamed: 'Private person, or no name',
   kept: 'Kept by a rule',
   unknown: 'No data',
 }
@@ -119,26 +119,13 @@ function Networks({ tenant, networks, onMake }: NetworksProps) {
       keyOf={({ asn, name, reason }) => `${asn} ${reason} ${name}`}
       hasKeys
       columns={[
-        {
-          key: 'network',
-          label: 'Network',
-          text: 260,
-          render: ({ as_name, name, reason }) =>
-            as_name || name || <Soft>{reason === 'unknown' ? 'not known' : 'name left out'}</Soft>,
-        },
-        {
-          key: 'asn',
-          label: 'AS',
-          inCard: 'plain',
-          render: ({ asn }) => (asn > 0 ? <code>AS{asn}</code> : <Soft>–</Soft>),
-        },
+        { key: 'network', label: 'Network', text: 260, render: (network) => <Name network={network} /> },
         {
           key: 'country',
           label: 'Country',
           inCard: 'plain',
           render: ({ country_code: code }) => <Country code={code} />,
         },
-        { key: 'why', label: 'Why', inCard: 'plain', render: ({ reason }) => REASONS[reason] },
         { key: 'visits', label: 'Visits', isNumber: true, render: ({ visits }) => number(visits) },
         { key: 'last', label: 'Last seen', render: ({ last_seen }) => <Time at={last_seen} isAgo /> },
         {
@@ -153,12 +140,24 @@ function Networks({ tenant, networks, onMake }: NetworksProps) {
   )
 }
 
+function Name({ network: { asn, as_name, name, reason } }: { readonly network: UnknownNetwork }) {
+  return (
+    <Text as="div" isCut>
+      {as_name || name || <Soft>{reason === 'unknown' ? 'not known' : 'name left out'}</Soft>}
+      <Text as="div" tone="soft" isSmall>
+        {asn > 0 && `AS${asn} · `}
+        {REASONS[reason]}
+      </Text>
+    </Text>
+  )
+}
+
 function Action({ tenant, network, onMake }: Omit<NetworksProps, 'networks'> & { readonly network: UnknownNetwork }) {
   const { asn, reason, rule, as_name } = network
   if (rule !== null) return <Link href={`/t/${tenant}/settings`}>New visits have a company</Link>
   if (asn === 0 || reason === 'kept') return null
   return (
-    <Button size="s" aria-label={`Make AS${asn} ${as_name} a company`} onClick={() => onMake(network)}>
+    <Button size="s" aria-label={`Make it a company…: AS${asn} ${as_name}`} onClick={() => onMake(network)}>
       Make it a company…
     </Button>
   )
