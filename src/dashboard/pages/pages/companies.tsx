@@ -93,7 +93,7 @@ export function Companies({ parameters }: PageProps) {
       description={
         <>
           {segment !== undefined && 'A segment: companies with these filters now. '}
-          Events count on their own day (UTC). <UnknownLink tenant={tenant} />
+          Events count on their own day (UTC). {list.value !== undefined && <UnknownLink tenant={tenant} />}
         </>
       }
       actions={
@@ -183,7 +183,7 @@ export function Companies({ parameters }: PageProps) {
   )
 }
 
-/** Leads to the visits without a company, if there are any. */
+/** Leads to the visits without a company, if there are any. Asked after the list, which it must not delay. */
 function UnknownLink({ tenant }: { readonly tenant: string }) {
   const { value } = useData<UnknownVisits>(`/api/tenants/${tenant}/companies/unknown/visits`)
   if (value === undefined || value.visits === 0) return null

@@ -31,7 +31,7 @@ const REFRESH_MS = 60_000
 
 const REASONS: Readonly<Record<UnknownReason, string>> = {
   doubtful: 'Doubtful name',
-  unnamed: 'Private person, or no name',
+  unnamed: 'Private, or no name',
   kept: 'Kept by a rule',
   unknown: 'No data',
 }
@@ -119,11 +119,12 @@ function Networks({ tenant, networks, onMake }: NetworksProps) {
       keyOf={({ asn, name, reason }) => `${asn} ${reason} ${name}`}
       hasKeys
       columns={[
-        { key: 'network', label: 'Network', text: 260, render: (network) => <Name network={network} /> },
+        { key: 'network', label: 'Network', text: 240, render: (network) => <Name network={network} /> },
         {
           key: 'country',
           label: 'Country',
           inCard: 'plain',
+          text: 130,
           render: ({ country_code: code }) => <Country code={code} />,
         },
         { key: 'visits', label: 'Visits', isNumber: true, render: ({ visits }) => number(visits) },
