@@ -124,7 +124,7 @@ function Networks({ tenant, networks, onMake }: NetworksProps) {
           key: 'country',
           label: 'Country',
           inCard: 'plain',
-          text: 130,
+          text: 144,
           render: ({ country_code: code }) => <Country code={code} />,
         },
         { key: 'visits', label: 'Visits', isNumber: true, render: ({ visits }) => number(visits) },
