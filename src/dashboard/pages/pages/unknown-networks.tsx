@@ -119,16 +119,17 @@ function Networks({ tenant, networks, onMake }: NetworksProps) {
       keyOf={({ asn, name, reason }) => `${asn} ${reason} ${name}`}
       hasKeys
       columns={[
-        { key: 'network', label: 'Network', text: 240, render: (network) => <Name network={network} /> },
+        { key: 'network', label: 'Network', text: 320, render: (network) => <Name network={network} /> },
+        { key: 'why', label: 'Why', inCard: 'plain', render: ({ reason }) => REASONS[reason] },
         {
           key: 'country',
           label: 'Country',
           inCard: 'plain',
-          text: 144,
+          leaves: 2,
           render: ({ country_code: code }) => <Country code={code} />,
         },
         { key: 'visits', label: 'Visits', isNumber: true, render: ({ visits }) => number(visits) },
-        { key: 'last', label: 'Last seen', render: ({ last_seen }) => <Time at={last_seen} isAgo /> },
+        { key: 'last', label: 'Last seen', leaves: 1, render: ({ last_seen }) => <Time at={last_seen} isAgo /> },
         {
           key: 'actions',
           label: 'Actions',
@@ -143,13 +144,15 @@ function Networks({ tenant, networks, onMake }: NetworksProps) {
 
 function Name({ network: { asn, as_name, name, reason } }: { readonly network: UnknownNetwork }) {
   return (
-    <Text as="div" isCut>
+    <>
       {as_name || name || <Soft>{reason === 'unknown' ? 'not known' : 'name left out'}</Soft>}
-      <Text as="div" tone="soft" isSmall>
-        {asn > 0 && `AS${asn} · `}
-        {REASONS[reason]}
-      </Text>
-    </Text>
+      {asn > 0 && (
+        <Text as="span" tone="soft" isSmall>
+          {' '}
+          AS{asn}
+        </Text>
+      )}
+    </>
   )
 }
 
