@@ -14,6 +14,8 @@ import type {
   CompanyDetailsAnswer,
   CompanyDetailsBody,
 } from '../../schemas/dashboard/companies.ts'
+import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import type { UnknownNetworksAnswer, UnknownQuery } from '../../schemas/unknown-networks.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { forCaller } from '../run/caller.ts'
 import type { Clock } from '../run/clock.ts'
@@ -45,6 +47,7 @@ import {
   type StoredCompanyRow,
 } from './list.ts'
 import type { Origins } from './origins.ts'
+import { countUnknownVisits, findUnknownNetworks } from './unknown.ts'
 
 const DAY_MS = 86_400_000
 /** Ids are sent in the URL, which servers limit to 16 KiB. */
@@ -126,6 +129,16 @@ export class ClickHouseCompanies {
       return row === undefined ? [] : [rowOf(row, events)]
     })
     return { rows, total }
+  }
+
+  /** Networks whose visits have no company. */
+  unknownNetworks(tenant: TenantRules & { readonly id: string }, query: UnknownQuery): Promise<UnknownNetworksAnswer> {
+    return findUnknownNetworks(this.#reader, this.#clock, tenant, query)
+  }
+
+  /** Visits without a company on the last UTC days, today included. */
+  unknownVisits(tenantId: string, days: number): Promise<number> {
+    return countUnknownVisits(this.#reader, this.#clock, tenantId, days)
   }
 
   /** A part of a list in the order of ids, and the id that the next part begins after; undefined: it is the last one. */

@@ -15,6 +15,7 @@ import { healthzRoute } from './routes/healthz.ts'
 import { lookupRoute } from './routes/lookup.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { type Readiness, readyzRoute } from './routes/readyz.ts'
+import { unknownNetworksRoute } from './routes/unknown-networks.ts'
 import { assertRoutesApart } from './source-routes.ts'
 
 /** The dependencies of the routes. */
@@ -26,7 +27,7 @@ export interface RouteParts {
   readonly quota: Limiter
   readonly bulkJobs: BulkJobs
   readonly receipts: EventReceipts
-  readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins'>
+  readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins' | 'unknownNetworks'>
   readonly segments: Pick<Segments, 'list'>
 }
 
@@ -40,6 +41,7 @@ export function createRoutes(parts: RouteParts): Route[] {
     eventRoute(parts.receipts),
     companiesRoute(parts.companies, parts.segments),
     companyRoute(parts.companies),
+    unknownNetworksRoute(parts.companies),
   ]
   const health = [healthzRoute(), readyzRoute(parts.readiness)]
   const openapi = [openapiRoute(() => buildOpenApi(routes)), ...docsRoutes()]

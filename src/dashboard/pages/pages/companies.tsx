@@ -4,6 +4,7 @@ import { Link } from 'wouter-preact'
 import type { CompanyRow } from '../../../../schemas/companies.ts'
 import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
 import { CORRECTION_LIMITS } from '../../../../schemas/dashboard/corrections.ts'
+import type { UnknownVisits } from '../../../../schemas/unknown-networks.ts'
 import { CompanyBulk } from '../components/company-bulk.tsx'
 import { CompanyTable } from '../components/company-table.tsx'
 import { ExportCsv } from '../components/export-csv.tsx'
@@ -91,9 +92,10 @@ export function Companies({ parameters }: PageProps) {
     <Page
       title={segment?.name ?? 'Companies'}
       description={
-        segment === undefined
-          ? 'Events count on their own day (UTC).'
-          : 'A segment: companies with these filters now. Events count on their own day (UTC).'
+        <>
+          {segment !== undefined && 'A segment: companies with these filters now. '}
+          Events count on their own day (UTC). {list.value !== undefined && <UnknownLink tenant={tenant} />}
+        </>
       }
       actions={
         <>
@@ -180,6 +182,17 @@ export function Companies({ parameters }: PageProps) {
         <Pager page={page} total={total} onChange={(next) => set({ page: next === 1 ? '' : String(next) })} />
       )}
     </Page>
+  )
+}
+
+/** Leads to the visits without a company, if there are any. Asked after the list, which it must not delay. */
+function UnknownLink({ tenant }: { readonly tenant: string }) {
+  const { value } = useData<UnknownVisits>(`/api/tenants/${tenant}/companies/unknown/visits`)
+  if (value === undefined || value.visits === 0) return null
+  return (
+    <Link href={`/t/${tenant}/companies/unknown`}>
+      {counted(value.visits, 'visit')} in {value.days} days {value.visits === 1 ? 'has' : 'have'} no company
+    </Link>
   )
 }
 

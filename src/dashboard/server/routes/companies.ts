@@ -14,6 +14,7 @@ import {
   type CompanyReason,
   type CompanySource,
 } from '../../../../schemas/dashboard/company.ts'
+import { UNKNOWN_LIMITS, UnknownQuery, type UnknownVisits } from '../../../../schemas/unknown-networks.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import type { StoredCompany } from '../../../companies/company.ts'
 import { companiesCsv } from '../../../companies/csv.ts'
@@ -102,6 +103,23 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       endsWithCaller: true,
       async handle({ tenant }) {
         const answer: CompaniesVersion = { version: await companies.version(tenant.id) }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/unknown`,
+      endsWithCaller: true,
+      query: UnknownQuery,
+      handle: async ({ tenant, query }) => json(await companies.unknownNetworks(tenant, query)),
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/unknown/visits`,
+      endsWithCaller: true,
+      async handle({ tenant }) {
+        const { days } = UNKNOWN_LIMITS
+        const answer: UnknownVisits = { days, visits: await companies.unknownVisits(tenant.id, days) }
         return json(answer)
       },
     }),
