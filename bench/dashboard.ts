@@ -133,6 +133,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
         Promise.all([
           home.week('acme', Date.now()),
           overview.outcomes('acme', week),
+          accuracy.named('acme', 7),
           companies.version('acme'),
           overview.tracked('acme', day(0).slice(0, 7), 1_000_000),
         ]),

@@ -5,7 +5,10 @@ import { type Static, Type } from 'typebox'
  * from lines at home: both are access providers.
  */
 export const NOT_NAMED = {
-  access: { label: 'from access providers (home offices, mobiles)', about: 'Access providers (home offices, mobiles)' },
+  access: {
+    label: 'from access providers (home offices, mobiles)',
+    about: 'Home offices and mobiles (access providers)',
+  },
   hosting: { label: 'from servers of hosting companies, clouds and CDNs', about: 'Hosting, clouds and CDNs' },
   vpn: { label: 'from VPNs and gateways', about: 'VPNs, Tor, relays and gateways' },
   bot: { label: 'from bots', about: 'Bots' },

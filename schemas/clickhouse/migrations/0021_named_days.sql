@@ -4,4 +4,4 @@ ALTER TABLE events
   (
     SELECT tenant_id, toDate32(received_at), job_id, classification, company > 0, count()
     GROUP BY tenant_id, toDate32(received_at), job_id, classification, company > 0
-  );
+  ) FIRST;

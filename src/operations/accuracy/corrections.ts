@@ -5,7 +5,6 @@ import {
   type MadeCorrection,
 } from '../../../schemas/data-corrections.ts'
 import type { TenantRules } from '../../../schemas/tenant-rules.ts'
-import { formatRange } from '../../enrichment/addresses/network.ts'
 import { ruleSetOf } from '../../enrichment/judge.ts'
 import { nameKey } from '../../enrichment/rules/company-id.ts'
 import { ownLabel } from '../../enrichment/rules/domain.ts'
@@ -76,14 +75,15 @@ interface Asked {
  */
 export async function correctionsByDataSet({ ask, tenant, since, lookup }: Asked): Promise<Corrections> {
   const parameters = { tenant: tenant.id, since }
-  const rules = (tenant.rules ?? []).map(readRule).filter((rule) => typeof rule !== 'string')
+  const rules = (tenant.rules ?? [])
+    .map(readRule)
+    .filter((rule) => typeof rule !== 'string')
+    .filter(isCorrection)
+  const places = rules.map(placeOf)
   const corrected = await ask<{ company_id: string; field: string; total: number }>(CORRECTIONS_SQL, parameters)
-  const subjects = rules
-    .filter(({ kind }) => kind === 'always-noise' || kind === 'never-noise')
-    .map((rule) => rule.subject)
-  const ofRules = subjects.flatMap((subject) => (subject.of === 'organisation' ? [subject.id] : []))
-  const systems = subjects.flatMap((subject) => (subject.of === 'as' ? [String(subject.asn)] : []))
-  const companies = [...new Set([...corrected.map(({ company_id }) => company_id), ...ofRules])]
+  const ofRules = (of: Place[0]) => places.flatMap((place) => (place[0] === of ? [place[1]] : []))
+  const companies = [...new Set([...corrected.map(({ company_id }) => company_id), ...ofRules('company_id')])]
+  const systems = ofRules('asn')
   const addressOf = new Map<string, string>()
   const find = async (key: 'company_id' | 'asn', values: readonly string[], shown: string, hidden: string) => {
     if (values.length === 0) return
@@ -119,37 +119,43 @@ export async function correctionsByDataSet({ ask, tenant, since, lookup }: Asked
     const data_set = ip === undefined ? NO_DATA_SET.gone : dataSetOf(company_id, ip)
     table.correction({ data_set, kind: FIELDS[field]!, company_id, rule: '' })
   }
-  for (const rule of rules) {
+  for (const [i, rule] of rules.entries()) {
     if (slice.isOver) await slice.next()
-    const found = judgedRule(rule, addressOf, lookup)
-    if (found !== undefined) table.correction({ ...found, rule: rule.text })
+    const [of, value] = places[i]!
+    table.correction(judgedRule(rule, of === 'address' ? value : addressOf.get(`${of} ${value}`), lookup))
   }
   const left_out = (corrected[0]?.total ?? 0) - corrected.length
   return { since, ...table.answer(), companies_read: named.length, companies: named[0]?.total ?? 0, left_out }
 }
 
-/** The answer of the data that a rule corrects; undefined when it corrects none. */
-function judgedRule(
-  { kind, subject }: Rule,
-  addressOf: ReadonlyMap<string, string>,
-  lookup: (address: Address) => Lookup,
-): Omit<MadeCorrection, 'rule'> | undefined {
+/** Whether a rule says that data were wrong. */
+const isCorrection = ({ kind }: Rule) => kind !== 'own' && kind !== 'keep'
+
+/** Where the answer that a rule corrects is looked up: at an address, or at that of the last event of a company or an AS. */
+type Place = readonly [of: 'address' | 'company_id' | 'asn', value: string]
+
+function placeOf({ subject, text }: Rule): Place {
+  if (subject.of === 'organisation') return ['company_id', subject.id]
+  const [, network = ''] = text.split(' ')
+  return network.startsWith(AS) ? ['asn', network.slice(AS.length)] : ['address', network.split(/[-/]/)[0]!]
+}
+
+const AS = 'AS'
+
+/** The answer of the data that a rule corrects. @param ip undefined: no event is stored */
+function judgedRule(rule: Rule, ip: string | undefined, lookup: (address: Address) => Lookup): MadeCorrection {
+  const { kind, subject, text } = rule
   const about = subject.of === 'organisation' ? subject.id : ''
-  const unseen = { kind: kind === 'always-noise' ? 'shown' : 'missing', company_id: about } as const
-  let ip: string | undefined
-  if (kind === 'own' || kind === 'keep') return undefined
-  if (subject.of === 'network' || subject.of === 'holder') ip = formatRange(subject.range).split(/[-/]/)[0]!
-  else if (subject.of === 'as') ip = addressOf.get(`asn ${subject.asn}`)
-  else ip = addressOf.get(`company_id ${about}`)
+  const unseen = { kind: kind === 'always-noise' ? 'shown' : 'missing', company_id: about, rule: text } as const
   if (ip === undefined) return { ...unseen, data_set: NO_DATA_SET.gone }
   const address = parseAddress(ip)
   if (address === undefined) return { ...unseen, data_set: NO_DATA_SET.masked }
   const found = lookup(address)
   const company = found.noise ? '' : found.companyId
-  const data_set = nameProviderOf(found) ?? NO_DATA_SET.none
-  if (subject.of === 'holder') return { data_set, kind: kindOfHolder(subject, found, company), company_id: company }
+  const made = { data_set: nameProviderOf(found) ?? NO_DATA_SET.none, company_id: about || company, rule: text }
+  if (subject.of === 'holder') return { ...made, kind: kindOfHolder(subject, found, company) }
   const isKnown = kind === 'always-noise' ? company === '' : company !== ''
-  return { data_set, kind: isKnown ? 'known' : unseen.kind, company_id: about || company }
+  return { ...made, kind: isKnown ? 'known' : unseen.kind }
 }
 
 /** @param company that the data name; `''` for none */

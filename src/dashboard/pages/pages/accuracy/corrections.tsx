@@ -25,7 +25,13 @@ export function Corrections({ tenant, days }: { readonly tenant: string; readonl
   return (
     <Section
       title="What people corrected"
-      description="Rules is, always-noise and never-noise, and companies that were hidden, merged or renamed, by the data set that had given the corrected answer. Counted here only: nothing is sent to anybody."
+      description={
+        <>
+          Rules <code>is</code>, <code>always-noise</code> and <code>never-noise</code>, and companies that were hidden,
+          merged or renamed, by the data set that had given the corrected answer. Counted here only: nothing is sent to
+          anybody.
+        </>
+      }
     >
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined ? (
@@ -60,6 +66,12 @@ function Counts({ tenant, days, answer }: CountsProps) {
         keyOf={({ name }) => name}
         columns={[
           { key: 'name', label: 'Data set', width: 180, render: ({ name }) => name },
+          {
+            key: 'companies',
+            label: 'Companies it names',
+            isNumber: true,
+            render: ({ companies: named }) => number(named),
+          },
           ...kinds.map((of) => ({
             key: of,
             label: CORRECTION_KIND_LABELS[of],
@@ -76,12 +88,6 @@ function Counts({ tenant, days, answer }: CountsProps) {
                 </Link>
               ),
           })),
-          {
-            key: 'companies',
-            label: 'Companies it names',
-            isNumber: true,
-            render: ({ companies: named }) => number(named),
-          },
         ]}
       />
       <Text tone="soft" isSmall>

@@ -13,7 +13,7 @@ import { Grid, Text } from '../../design/layout.tsx'
 import { Problem } from '../../design/notice.tsx'
 import { Card, Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
-import { number } from '../../lib/format.ts'
+import { counted } from '../../lib/format.ts'
 import { wholePercent } from '../../lib/named-sentence.ts'
 import { useData } from '../../lib/use-data.ts'
 
@@ -51,12 +51,12 @@ function Shares({ answer, days }: { readonly answer: NamedAnswer; readonly days:
     const points = pointsText({ now: { share }, before: { share: shareBefore } })
     return {
       ...{ key, name, value: count },
-      text: `${wholePercent(share ?? 0)} · ${number(count)}${points === '' ? '' : ` · ${points}`}`,
+      text: `${wholePercent(share ?? 0)}${points === '' ? '' : ` · ${points}`}`,
     }
   }
   return (
     <Grid min={420} gap={5}>
-      <Card title={`The last ${days} days, and the change from the ${days} before`}>
+      <Card title={`Of ${counted(now.events, 'event')} in ${days} days, and the change from the ${days} before`}>
         <BarList
           whole={now.events}
           bars={[
@@ -73,7 +73,7 @@ function Shares({ answer, days }: { readonly answer: NamedAnswer; readonly days:
           dayTitle="First day of the week (UTC)"
           days={weeks.map(({ from }) => from)}
           series={[
-            { name: 'named', colour: 1, values: weeks.map(({ named }) => named) },
+            { name: 'Named', colour: 1, values: weeks.map(({ named }) => named) },
             ...shown.map((name) => ({
               name: NOT_NAMED[name].about,
               colour: COLOURS[name],
