@@ -1,11 +1,10 @@
 import { HOME, type HomeAnswer } from '../../../../schemas/dashboard/home.ts'
 import { type ClickHouseHome, weekOf } from '../../../companies/home.ts'
-import type { ClickHouseAccuracy } from '../../queries/accuracy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
+import type { AccuracyDependencies } from './accuracy.ts'
 import { type OverviewDependencies, planUsage, trafficWarning } from './overview.ts'
 
-export interface HomeDependencies extends OverviewDependencies {
-  readonly accuracy: Pick<ClickHouseAccuracy, 'named'>
+export interface HomeDependencies extends OverviewDependencies, AccuracyDependencies {
   readonly home: ClickHouseHome
 }
 
