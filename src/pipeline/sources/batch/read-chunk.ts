@@ -318,10 +318,7 @@ export function rejectedLine(reason: string): string {
   return ROW_MARK + reason.replace(/\s+/g, ' ')
 }
 
-/**
- * Replaces a request that is no page view. It is counted as filtered. A feeder of an earlier version rejects it with this reason, because it
- * knows the form of rejected rows only.
- */
+/** Replaces a request that is no page view. It is counted as filtered. Feeders that do not know it cannot read compressed chunks either. */
 export const NO_PAGE_LINE = rejectedLine('is no page view')
 
 /** The line for a line of a log. Undefined for one that is no request, such as a comment. */
