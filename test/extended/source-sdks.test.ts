@@ -77,7 +77,16 @@ test('what is printed for packages in pages compiles with their own types', { sk
     }
   }
   assert.equal(files.length, 9, `${files}`)
-  const options = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--module', 'esnext', '--moduleResolution', 'bundler']
+  const options = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--skipLibCheck',
+    '--module',
+    'esnext',
+    '--moduleResolution',
+    'bundler',
+  ]
   const tsc = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc')
   const { stdout } = spawnSync(process.execPath, [tsc, ...options, ...files], { cwd: dir, encoding: 'utf8' })
   assert.equal(stdout, '')

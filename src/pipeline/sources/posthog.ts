@@ -157,7 +157,8 @@ const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })`,
     },
     {
       title: 'HTML, in place of the snippet of PostHog',
-      about: 'The script still comes from PostHog. Its events go to ipid instead. Calls before it has loaded wait for it.',
+      about:
+        'The script still comes from PostHog. Its events go to ipid instead. Calls before it has loaded wait for it.',
       key: 'browser',
       code: `<script>
   window.posthog = Object.assign([], { _i: [['${browserKey}', { api_host: '${base}/s/posthog' }]], people: [] })

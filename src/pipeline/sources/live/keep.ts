@@ -102,7 +102,11 @@ function takeEvents(
   const tokens = eventTokens(caller, count, charsIn(events))
   return andThen(limiter.take(caller, tokens), ({ name, allowed, limit, retryAfterSeconds }) => {
     if (allowed) return
-    throw tooMany(`${name} exceeded: this key is in pages, and may send ${limit} events at once`, retryAfterSeconds, 'rate')
+    throw tooMany(
+      `${name} exceeded: this key is in pages, and may send ${limit} events at once`,
+      retryAfterSeconds,
+      'rate',
+    )
   })
 }
 

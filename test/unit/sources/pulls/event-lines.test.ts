@@ -78,7 +78,11 @@ test('a request that is no page view is a line that counts it, and a comment is 
   const asset = LINE.replace('/pricing', '/s.css')
   const noAgent = LINE.replace('Mozilla/5.0', '-')
   const { events, ...counts } = await read([Buffer.from([LINE, asset, '', noAgent, 'nonsense'].join('\n'))])
-  assert.deepEqual(events.slice(1), [NO_PAGE_LINE, NO_PAGE_LINE, rejectedLine('is not a line of the Common Log Format')])
+  assert.deepEqual(events.slice(1), [
+    NO_PAGE_LINE,
+    NO_PAGE_LINE,
+    rejectedLine('is not a line of the Common Log Format'),
+  ])
   assert.deepEqual([counts.lines, counts.rejected, counts.noPage, counts.read], [4, 1, 2, 5])
   const w3c = ['#Version: 1.0', '#Fields: date time c-ip cs-method cs-uri-stem sc-status']
   const requests = ['/a', '/b.png'].map((path) => `2026-11-20 10:00:00 17.1.2.3 GET ${path} 200`)
