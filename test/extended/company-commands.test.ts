@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { runCommand } from '../support/command.ts'
@@ -139,4 +142,50 @@ test('a command that cannot correct reports why, and writes nothing', async () =
     assert.match(stderr, message)
   }
   assert.deepEqual(await clickhouse.rows('SELECT count() AS n FROM company_corrections'), before)
+})
+
+test('a list is imported by a command that shows first what it does', async (t) => {
+  await run('tenant', 'create', 'lists')
+  await eventInserter(clickhouse)(
+    'lists',
+    ['a.example', 'b.example'].map((id, i) => ({
+      ...{ event_id: `l-${i}`, company_id: id, account_id: id, domain: id, business_name: id, ip: '192.0.2.1' },
+      ...{ received_at: Date.UTC(2025, 10, 20), timestamp: Date.UTC(2025, 10, 20) },
+    })),
+  )
+  const folder = await mkdtemp(join(tmpdir(), 'lists-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'list.csv')
+  await writeFile(file, 'Site;Status;Size\na.example;customer;1.250\nc.example;prospect;5\n;customer;\n')
+  const done = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run('company', ...args)
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  const dry = await done('import', 'lists', file, '--dry-run')
+  assert.match(dry, /Size +new column \(number\) +1\.250\n/)
+  assert.match(dry, /line 2, a\.example: status "" → "customer", own\.size "" → "1250"\n/)
+  assert.match(dry, /line 4, : the row has neither a domain nor a name\n/)
+  assert.match(dry, / 1 {2}of companies that have visited\n.* 1 {2}of companies that have not visited yet/)
+  assert.match(dry, /this would change 2 companies, 4 values; without --dry-run it does\n$/)
+  assert.match(await done('import', 'lists', file), /\n2 companies, 4 values changed; change [0-9a-f-]{36}\n$/)
+  const again = JSON.parse(await done('import', 'lists', file, '--json'))
+  assert.deepEqual([again.applied, again.values, again.matched, again.waiting, again.unused], [false, 0, 1, 1, 1])
+  await done('status', 'lists', 'b.example', 'Partner')
+  await done('set', 'lists', 'b.example', 'size', '7')
+  assert.match(await done('columns', 'lists'), /size +Size +number +3\n/)
+  const listed = JSON.parse(await done('list', 'lists', '--json'))
+  assert.deepEqual(
+    listed.map(({ company_id, status, own }: { company_id: string; status: string; own: object }) => [company_id, status, own]),
+    [
+      ['a.example', 'customer', { size: '1250' }],
+      ['b.example', 'partner', { size: '7' }],
+      ['c.example', 'prospect', { size: '5' }],
+    ],
+  )
+  assert.match(await done('columns', 'lists', '--remove', 'size'), /^3 companies corrected; change /)
+  await writeFile(file, 'x;y\n1;2\n')
+  const { code, stderr } = await run('company', 'import', 'lists', file)
+  assert.equal(code, 1)
+  assert.match(stderr, /say which column is the domain or the name of the company/)
 })

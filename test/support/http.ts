@@ -63,6 +63,12 @@ export const noCompanies: RouteParts['companies'] = {
   origins: async () => ({ pages: [], referrers: [], campaigns: [], sources: [] }),
 }
 
+export const noImports: RouteParts['imports'] = {
+  import: async () => {
+    throw new BackpressureError('no imports here')
+  },
+}
+
 export const noSegments: RouteParts['segments'] = { list: async () => [] }
 
 export const noJobs: BatchJobs = {
@@ -139,6 +145,7 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     bulkJobs: options.bulkJobs ?? noBulkJobs,
     receipts: options.receipts ?? noReceipts,
     companies: options.companies ?? noCompanies,
+    imports: options.imports ?? noImports,
     segments: options.segments ?? noSegments,
   }
   const server = createHttpServer({

@@ -3,6 +3,7 @@ import { ClickHouseActivity } from '../../companies/activity.ts'
 import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
 import { CompanyCorrections, type CorrectionsLock } from '../../companies/corrections/corrections.ts'
 import { ClickHouseHome } from '../../companies/home.ts'
+import { CompanyImports } from '../../companies/imports/imports.ts'
 import { ClickHouseIntentPages } from '../../companies/intent-pages.ts'
 import { ClickHousePages } from '../../companies/pages.ts'
 import { judgedLookup, ruleSetOf } from '../../enrichment/judge.ts'
@@ -24,6 +25,7 @@ export interface DashboardTables {
   readonly companies: ClickHouseCompanies
   readonly corrections: CompanyCorrections
   readonly home: ClickHouseHome
+  readonly imports: CompanyImports
   readonly intentPages: ClickHouseIntentPages
   readonly overview: ClickHouseOverview
   readonly pages: ClickHousePages
@@ -50,6 +52,7 @@ export function dashboardTables(
     return writing
   }
   const reader = new QuestionReader(client)
+  const corrections = new CompanyCorrections(writer, clock, lock)
   const organisationOf = (domain: string) => engine.organisationOf(domain)
   return {
     accuracy: new ClickHouseAccuracy(
@@ -60,8 +63,9 @@ export function dashboardTables(
     ),
     alertVisits: new AlertVisits(reader, namedSources(tenants), clock),
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
-    corrections: new CompanyCorrections(writer, clock, lock),
+    corrections,
     home: new ClickHouseHome(reader),
+    imports: new CompanyImports(writer, corrections),
     intentPages: new ClickHouseIntentPages(reader, clock),
     overview: new ClickHouseOverview(reader),
     pages: new ClickHousePages(reader),

@@ -81,7 +81,7 @@ test('a name is no formula, even after a line feed', async () => {
     yield [{ company_id: '\n=1+1', name: '=1+1' } as never]
   }
   const hidden = ['domain', 'industry', 'industry_category', 'country_code', 'classification', 'events', 'visits']
-  const csv = companiesCsv(rows(), [
+  const csv = companiesCsv(rows(), async () => [], [
     ...hidden,
     'unique_ips',
     'heat',
@@ -90,6 +90,7 @@ test('a name is no formula, even after a line feed', async () => {
     'quality',
     'tags',
     'owner',
+    'status',
     'hidden',
   ])
   assert.deepEqual((await csv.next()).value, `\ufeffCompany,Id\r\n'=1+1,"'\n=1+1"\r\n`)

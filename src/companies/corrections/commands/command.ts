@@ -10,6 +10,7 @@ import { printJson, printLine, printTable } from '../../../terminal/print.ts'
 import { configOf } from '../../../terminal/settings-options.ts'
 import { addSubcommand } from '../../../terminal/subcommand.ts'
 import { tenantOf } from '../../../terminal/tenant-of.ts'
+import { addImport } from '../../imports/commands/import.ts'
 import type { CompanyCorrections } from '../corrections.ts'
 
 interface Flags {
@@ -23,11 +24,13 @@ interface IntentFlags extends Flags {
 
 const NOTHING = 'nothing to change'
 
-/** `ipid company hide|show|rename|merge|note|tag|owner|list|intent-pages|history|undo` */
+/** `ipid company import|hide|show|rename|merge|note|tag|owner|status|set|columns|list|intent-pages|history|undo` */
 export function companyCommand(context: CliContext): Command {
   const company = new Command('company')
+  addImport(company, context)
   addCorrections(company, context)
   addTag(company, context)
+  addOwn(company, context)
   addList(company, context)
   addHistory(company, context)
   addUndo(company, context)
@@ -45,6 +48,9 @@ function addCorrections(company: Command, context: CliContext): void {
   }))
   one('note <tenant> <company> <text>', 'write a note about a company; "" removes it', (note) => ({ note }))
   one('owner <tenant> <company> <person>', 'set the owner of a company; "" removes it', (owner) => ({ owner }))
+  one('status <tenant> <company> <status>', 'set the status of a company, such as customer; "" removes it', (status) => ({
+    status,
+  }))
 
   function one(usage: string, about: string, wantedOf: (value: string) => CorrectionWanted): void {
     addSubcommand(company, usage, about).action(
@@ -71,6 +77,36 @@ function addTag(company: Command, context: CliContext): void {
     })
 }
 
+interface ColumnsFlags extends Flags {
+  readonly remove?: string
+}
+
+/** The commands about columns of the tenant's own. */
+function addOwn(company: Command, context: CliContext): void {
+  addSubcommand(company, 'set <tenant> <company> <column> <value>', 'set a value in a column of your own; "" removes it').action(
+    async (tenant: string, id: string, key: string, value: string, flags: Flags, command: Command) => {
+      await correct(context, command, tenant, flags, [id], { own: { [key]: value } })
+    },
+  )
+  addSubcommand(company, 'columns <tenant>', 'list the columns of your own, which imports make')
+    .option('--remove <column>', 'remove one with its values; company undo takes it back')
+    .action(async (name: string, { remove, ...flags }: ColumnsFlags, command: Command) => {
+      if (remove !== undefined) {
+        const answer = await withCorrections(context, command, name, (corrections, tenant) =>
+          corrections.removeColumn(tenant, { key: remove, by: COMMAND_LINE }),
+        )
+        return print(context, flags, answer)
+      }
+      const columns = await withCorrections(context, command, name, (corrections, tenant) => corrections.columns(tenant))
+      if (flags.json) return printJson(context.stdout, columns)
+      printTable(
+        context.stdout,
+        ['COLUMN', 'NAME', 'TYPE', 'COMPANIES'],
+        columns.map(({ key, name: title, type, companies }) => [key, title, type, companies]),
+      )
+    })
+}
+
 function addList(company: Command, context: CliContext): void {
   addSubcommand(company, 'list <tenant>', 'list the corrections that hold').action(
     async (name: string, flags: Flags, command: Command) => {
@@ -78,9 +114,10 @@ function addList(company: Command, context: CliContext): void {
       if (flags.json) return printJson(context.stdout, found)
       printTable(
         context.stdout,
-        ['COMPANY', 'HIDDEN', 'NAME', 'MERGED INTO', 'TAGS', 'OWNER', 'NOTE'],
-        found.map(({ company_id, hidden, name, counts_for, tags, owner, note }) => [
-          ...[company_id, hidden ? 'yes' : '', name, counts_for, tags.join(', '), owner, note],
+        ['COMPANY', 'HIDDEN', 'NAME', 'MERGED INTO', 'STATUS', 'TAGS', 'OWNER', 'OWN COLUMNS', 'NOTE'],
+        found.map(({ company_id, hidden, name, counts_for, status, tags, owner, own, note }) => [
+          ...[company_id, hidden ? 'yes' : '', name, counts_for, status, tags.join(', '), owner],
+          ...[Object.entries(own).map(([key, value]) => `${key}: ${value}`).join(', '), note],
         ]),
       )
     },
@@ -202,7 +239,8 @@ function print(context: CliContext, flags: Flags, answer: CorrectedAnswer): void
     )
 }
 
-async function withCorrections<T>(
+/** Runs work on the corrections of a tenant of the running instance. */
+export async function withCorrections<T>(
   context: CliContext,
   command: Command,
   name: string,
@@ -233,7 +271,7 @@ async function withCorrections<T>(
 }
 
 /** @throws InputError that names the first wrong field */
-async function assertValid(schema: TObject, value: unknown): Promise<void> {
+export async function assertValid(schema: TObject, value: unknown): Promise<void> {
   const { compileValidator } = await import('../../../pipeline/event/validator.ts')
   const [problem] = compileValidator(schema)(value)
   if (problem !== undefined) throw new InputError(`${problem.path} ${problem.message}`)

@@ -43,7 +43,10 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       status: 200,
       type: 'text/csv; charset=utf-8',
       headers: { 'content-disposition': `attachment; filename="companies-${tenant}-${days}.csv"` },
-      body: untilLeft((left) => exports.pass(tenant, companiesCsv(companies.rows(tenant, view, left, chosen), hide))),
+      body: untilLeft((left) => {
+        const rows = companies.rows(tenant, view, left, chosen)
+        return exports.pass(tenant, companiesCsv(rows, () => companies.ownColumns(tenant), hide))
+      }),
     }
   }
   return [
