@@ -88,10 +88,9 @@ export const ImportAnswer = Type.Object({
   changed_rows: Type.Array(ImportedRow, { description: 'The first rows that change a company that has visited' }),
   waiting_rows: Type.Array(ImportedRow, { description: 'The first rows of companies that have not visited yet' }),
   unused_rows: Type.Array(ImportedRow, { description: 'The first rows that cannot be used' }),
-  problems: Type.Array(
-    Type.Object({ line: Type.Integer(), column: Type.String(), reason: Type.String() }),
-    { description: 'The first values that cannot be used; the rest of their rows is' },
-  ),
+  problems: Type.Array(Type.Object({ line: Type.Integer(), column: Type.String(), reason: Type.String() }), {
+    description: 'The first values that cannot be used; the rest of their rows is',
+  }),
   problem_count: Type.Integer(),
   problem: Type.Union([Type.String(), Type.Null()], {
     description: 'Why the list cannot be applied: no column finds the company. Only a dry run is answered with it',

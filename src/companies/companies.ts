@@ -22,6 +22,7 @@ import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
 import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
 import { companyDays, type Need, type ReadBasis, readBasis } from './days.ts'
+import { OWN_COLUMNS_SQL, readColumn } from './facts.ts'
 import {
   type Days,
   type Facet,
@@ -31,7 +32,6 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from './filter.ts'
-import { OWN_COLUMNS_SQL, readColumn } from './facts.ts'
 import { type HeatRow, heatOf, heatSql } from './heat.ts'
 import {
   choicesSql,

@@ -51,7 +51,8 @@ export const OWN_COLUMNS_SQL = `
  */
 export function readColumnName(text: string): string {
   const name = readDisplayName(text.replace(/\s+/g, ' '), 'the name of a column', FACT_LIMITS.columnNameMaxChars)
-  if (ownKeyOf(name) === '') throw new InputError(`the name of a column, ${JSON.stringify(name)}, needs a letter or a digit`)
+  if (ownKeyOf(name) === '')
+    throw new InputError(`the name of a column, ${JSON.stringify(name)}, needs a letter or a digit`)
   return name
 }
 
@@ -188,7 +189,13 @@ export function ownConditions(terms: readonly string[]): {
 } {
   const conditions: string[] = []
   const parameters: Record<string, string | number | readonly string[]> = {}
-  const add = (key: string, isIn: boolean, condition: string, name?: string, value?: string | number | readonly string[]) => {
+  const add = (
+    key: string,
+    isIn: boolean,
+    condition: string,
+    name?: string,
+    value?: string | number | readonly string[],
+  ) => {
     const field = `own_field_${conditions.length}`
     parameters[field] = ownField(key)
     if (name !== undefined) parameters[name] = value!

@@ -164,8 +164,7 @@ export class Exporter extends LeasedService {
             yield portion
           }
         })()
-        const texts =
-          one.format === 'csv' ? companiesCsv(counted, () => ownColumns(one.tenantId)) : ndjson(counted)
+        const texts = one.format === 'csv' ? companiesCsv(counted, () => ownColumns(one.tenantId)) : ndjson(counted)
         for await (const text of texts) {
           const bytes = Buffer.from(text)
           md5.update(bytes)

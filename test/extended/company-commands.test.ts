@@ -10,6 +10,7 @@ import { startTestRedis } from '../support/redis.ts'
 
 const [clickhouse, redis] = await Promise.all([startTestClickHouse(), startTestRedis()])
 const env = { REDIS_URL: redis.url, CLICKHOUSE_URL: clickhouse.url }
+const insert = eventInserter(clickhouse)
 const run = (...args: string[]) => runCommand(args, { env })
 
 test('companies are corrected, shown and taken back by commands', async () => {
@@ -20,7 +21,7 @@ test('companies are corrected, shown and taken back by commands', async () => {
   }
   const json = async (...args: string[]) => JSON.parse(await done(...args, '--json'))
   await run('tenant', 'create', 'acme')
-  await eventInserter(clickhouse)(
+  await insert(
     'acme',
     ['a.example', 'b.example', 'c.example'].map((id, i) => ({
       ...{ event_id: `e-${i}`, company_id: id, account_id: id, business_name: id, ip: '192.0.2.1' },
@@ -54,7 +55,7 @@ test('companies are corrected, shown and taken back by commands', async () => {
     ['a.example', 'Alpha', ['key account'], 'met at the fair', 'Ada'],
   )
   assert.deepEqual([beta.company_id, beta.counts_for], ['b.example', 'a.example'])
-  assert.match(await done('list', 'acme'), /a\.example +- +Alpha +- +key account +Ada +met at the fair/)
+  assert.match(await done('list', 'acme'), /a\.example +- +Alpha +- +- +key account +Ada +- +met at the fair/)
   const [newest] = await json('history', 'acme', 'a.example')
   assert.deepEqual([newest.by, newest.corrections[0].field], ['command line', 'owner'])
   await done('undo', 'acme', merged.change_id)
@@ -69,7 +70,7 @@ test('intent pages are chosen, shown and taken back by commands, and heat follow
   await run('tenant', 'create', 'warm')
   const nowMs = Date.now()
   const paths = ['https://warm.example/Book%20a-Demo?x=1', '/en/enterprise/', '/enterprise', '/pricing']
-  await eventInserter(clickhouse)(
+  await insert(
     'warm',
     paths.map((url, i) => ({
       ...{ event_id: `w-${i}`, company_id: `c${i}.example`, account_id: `c${i}.example` },
@@ -146,7 +147,7 @@ test('a command that cannot correct reports why, and writes nothing', async () =
 
 test('a list is imported by a command that shows first what it does', async (t) => {
   await run('tenant', 'create', 'lists')
-  await eventInserter(clickhouse)(
+  await insert(
     'lists',
     ['a.example', 'b.example'].map((id, i) => ({
       ...{ event_id: `l-${i}`, company_id: id, account_id: id, domain: id, business_name: id, ip: '192.0.2.1' },
@@ -165,7 +166,7 @@ test('a list is imported by a command that shows first what it does', async (t) 
   const dry = await done('import', 'lists', file, '--dry-run')
   assert.match(dry, /Size +new column \(number\) +1\.250\n/)
   assert.match(dry, /line 2, a\.example: status "" → "customer", own\.size "" → "1250"\n/)
-  assert.match(dry, /line 4, : the row has neither a domain nor a name\n/)
+  assert.match(dry, /line 4: the row has neither a domain nor a name\n/)
   assert.match(dry, / 1 {2}of companies that have visited\n.* 1 {2}of companies that have not visited yet/)
   assert.match(dry, /this would change 2 companies, 4 values; without --dry-run it does\n$/)
   assert.match(await done('import', 'lists', file), /\n2 companies, 4 values changed; change [0-9a-f-]{36}\n$/)
@@ -176,7 +177,11 @@ test('a list is imported by a command that shows first what it does', async (t) 
   assert.match(await done('columns', 'lists'), /size +Size +number +3\n/)
   const listed = JSON.parse(await done('list', 'lists', '--json'))
   assert.deepEqual(
-    listed.map(({ company_id, status, own }: { company_id: string; status: string; own: object }) => [company_id, status, own]),
+    listed.map(({ company_id, status, own }: { company_id: string; status: string; own: object }) => [
+      company_id,
+      status,
+      own,
+    ]),
     [
       ['a.example', 'customer', { size: '1250' }],
       ['b.example', 'partner', { size: '7' }],

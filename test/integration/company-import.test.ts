@@ -3,9 +3,9 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { CompanyCorrections } from '../../src/companies/corrections/corrections.ts'
+import { companiesCsv } from '../../src/companies/csv.ts'
 import { CompanyImports } from '../../src/companies/imports/imports.ts'
 import { readList } from '../../src/companies/imports/list-file.ts'
-import { companiesCsv } from '../../src/companies/csv.ts'
 import { parseWhere } from '../../src/companies/where.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
@@ -15,7 +15,11 @@ const clickhouse = await startTestClickHouse()
 const insert = eventInserter(clickhouse)
 const NOW_MS = Date.UTC(2025, 10, 20)
 const clock = { now: () => NOW_MS }
-const corrections = new CompanyCorrections(() => clickhouse.client, clock, (_, work) => work())
+const corrections = new CompanyCorrections(
+  () => clickhouse.client,
+  clock,
+  (_, work) => work(),
+)
 const imports = new CompanyImports(() => clickhouse.client, corrections)
 const BY = 'Ada'
 
@@ -37,7 +41,11 @@ type Options = Partial<Parameters<CompanyImports['import']>[2]>
 const apply = async (tenant: string, text: string, options: Options = {}) =>
   await imports.import(tenant, await readList('list.csv', bytes(text)), { by: BY, ...options })
 const rowsOfLog = async (tenant: string) =>
-  (await clickhouse.rows<{ n: number }>(`SELECT toUInt32(count()) AS n FROM company_corrections WHERE tenant_id = '${tenant}'`))[0]!.n
+  (
+    await clickhouse.rows<{ n: number }>(
+      `SELECT toUInt32(count()) AS n FROM company_corrections WHERE tenant_id = '${tenant}'`,
+    )
+  )[0]!.n
 const facts = async (tenant: string) =>
   Object.fromEntries(
     (
@@ -96,7 +104,10 @@ test('a list changes companies that visited, keeps others for their first visit,
   })
   const size = await rowsOfLog('acme')
   const again = await apply('acme', LIST)
-  assert.deepEqual([again.applied, again.change_id, counts(again).values, await rowsOfLog('acme')], [false, null, 0, size])
+  assert.deepEqual(
+    [again.applied, again.change_id, counts(again).values, await rowsOfLog('acme')],
+    [false, null, 0, size],
+  )
   const changed = await apply('acme', LIST.replace('open deal', 'customer'))
   assert.deepEqual([changed.changed, changed.values], [1, 1], 'a changed list changes only what changed')
   assert.deepEqual(changed.changed_rows, [
@@ -114,7 +125,10 @@ test('a list changes companies that visited, keeps others for their first visit,
 
   await corrections.undo('acme', { changeId: changed.change_id!, by: BY })
   await corrections.undo('acme', { changeId: done.change_id!, by: BY })
-  assert.deepEqual(new Set(Object.values(await facts('acme')).map((each) => JSON.stringify(each))), new Set(['["","",[],{}]']))
+  assert.deepEqual(
+    new Set(Object.values(await facts('acme')).map((each) => JSON.stringify(each))),
+    new Set(['["","",[],{}]']),
+  )
   assert.deepEqual(await corrections.columns('acme'), [], 'an undone list leaves no column')
 })
 
@@ -132,18 +146,26 @@ test('empty cells and absent columns leave what is there; empty cells clear when
 })
 
 test('rows of merged and renamed companies count for the company that people made of them', async () => {
-  await insert('merged', [visit('old.example', { business_name: 'Old' }), visit('new.example'), visit('slug-inc', { domain: 'slug.example' })])
-  const correct = (company: string, wanted: object) => corrections.correct('merged', { companies: [company], wanted, by: BY })
+  await insert('merged', [
+    visit('old.example', { business_name: 'Old' }),
+    visit('new.example'),
+    visit('slug-inc', { domain: 'slug.example' }),
+  ])
+  const correct = (company: string, wanted: object) =>
+    corrections.correct('merged', { companies: [company], wanted, by: BY })
   await correct('old.example', { merged_into: 'new.example' })
   await correct('slug-inc', { name: 'Given name' })
   const done = await apply('merged', 'domain,name,status\nold.example,,customer\n,given NAME,partner\n')
   assert.deepEqual(counts(done), { matched: 2, waiting: 0, unused: 0, changed: 2, values: 2, cleared: 0 })
   assert.equal((await apply('merged', 'domain,name,status\nslug.example,,partner\n,old,customer\n')).values, 0)
   const held = await facts('merged')
-  assert.deepEqual([held['new.example'], held['slug-inc']], [
-    ['customer', '', [], {}],
-    ['partner', '', [], {}],
-  ])
+  assert.deepEqual(
+    [held['new.example'], held['slug-inc']],
+    [
+      ['customer', '', [], {}],
+      ['partner', '', [], {}],
+    ],
+  )
   await corrections.undo('merged', { changeId: done.change_id!, by: BY })
 })
 
@@ -151,14 +173,22 @@ test('an undone list keeps a column that others use, and a removed column comes 
   await insert('columns', [visit('a.example'), visit('b.example')])
   const first = await apply('columns', 'domain,Score\na.example,1\n')
   await apply('columns', 'domain,score\nb.example,2\n')
-  assert.deepEqual(await corrections.columns('columns'), [{ key: 'score', name: 'Score', type: 'number', companies: 2 }])
+  assert.deepEqual(await corrections.columns('columns'), [
+    { key: 'score', name: 'Score', type: 'number', companies: 2 },
+  ])
   await corrections.undo('columns', { changeId: first.change_id!, by: BY })
-  assert.deepEqual(await corrections.columns('columns'), [{ key: 'score', name: 'Score', type: 'number', companies: 1 }])
+  assert.deepEqual(await corrections.columns('columns'), [
+    { key: 'score', name: 'Score', type: 'number', companies: 1 },
+  ])
   const removed = await corrections.removeColumn('columns', { key: 'score', by: BY })
   assert.deepEqual([removed.companies, await corrections.columns('columns')], [1, []])
   await assert.rejects(corrections.removeColumn('columns', { key: 'score', by: BY }), /there is no own column "score"/)
   await corrections.undo('columns', { changeId: removed.change_id, by: BY })
-  const edited = await corrections.correct('columns', { companies: ['a.example'], wanted: { own: { score: '1,500' }, status: 'Partner' }, by: BY })
+  const edited = await corrections.correct('columns', {
+    companies: ['a.example'],
+    wanted: { own: { score: '1,500' }, status: 'Partner' },
+    by: BY,
+  })
   assert.deepEqual(await facts('columns'), {
     'a.example': ['partner', '', [], { score: '1500' }],
     'b.example': ['', '', [], { score: '2' }],
@@ -180,9 +210,9 @@ test('facts are in lists, filters, segments, exports and the state of a past mom
   )
   const companies = companiesOf(t)
   const ids = async (where: string) =>
-    (await companies.part('lists', parseWhere(where), { after: '', updatedSinceMs: undefined, limit: 9 })).companies.map(
-      ({ company_id }) => company_id[0],
-    )
+    (
+      await companies.part('lists', parseWhere(where), { after: '', updatedSinceMs: undefined, limit: 9 })
+    ).companies.map(({ company_id }) => company_id[0])
   const cases: readonly (readonly [where: string, found: string])[] = [
     ['status=customer', 'a'],
     ['status=-', 'c'],
@@ -262,11 +292,19 @@ test('an import that breaks off in the middle stores nothing, and the same one a
           yield piece
         }
       }
-      return client.insert({ ...params, values: Readable.from(some(), { objectMode: true }), abort_signal: left.signal })
+      return client.insert({
+        ...params,
+        values: Readable.from(some(), { objectMode: true }),
+        abort_signal: left.signal,
+      })
     },
   })
   const changeId = '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11'
-  const ofKilled = new CompanyCorrections(() => breaking, clock, (_, work) => work())
+  const ofKilled = new CompanyCorrections(
+    () => breaking,
+    clock,
+    (_, work) => work(),
+  )
   const list = await readList('list.csv', bytes(text))
   const options = { by: BY, change_id: changeId }
   await assert.rejects(new CompanyImports(() => breaking, ofKilled).import('broken', list, options))

@@ -153,7 +153,10 @@ export class CompanyCorrections {
   }
 
   /** Removes an own column with its values. */
-  async removeColumn(tenantId: string, { key, by }: { readonly key: string; readonly by: string }): Promise<CorrectedAnswer> {
+  async removeColumn(
+    tenantId: string,
+    { key, by }: { readonly key: string; readonly by: string },
+  ): Promise<CorrectedAnswer> {
     return await this.#lock(tenantId, async () => {
       const field = ownField(key)
       const columns = await this.#definitions(tenantId)
@@ -220,7 +223,9 @@ export class CompanyCorrections {
       }
       const state = await this.#state(tenantId, companies)
       const needed = await this.#neededColumns(tenantId, rows)
-      const undone = rows.filter(({ company_id, field, before }) => company_id !== '' || before !== '' || !needed.has(field))
+      const undone = rows.filter(
+        ({ company_id, field, before }) => company_id !== '' || before !== '' || !needed.has(field),
+      )
       const back = undone.map(({ company_id, field, value, before }) => ({
         company_id,
         field,
@@ -562,7 +567,11 @@ function tagsOf(value: string): string[] {
 }
 
 /** Rows for the fields that change. @throws InputError for too many tags, or a merge into itself */
-function rowsOf(company: string, wanted: CorrectionWanted, fields: ReadonlyMap<string, Held> | undefined): CorrectedValue[] {
+function rowsOf(
+  company: string,
+  wanted: CorrectionWanted,
+  fields: ReadonlyMap<string, Held> | undefined,
+): CorrectedValue[] {
   const { hidden, name, merged_into, note, owner, status, own = {}, add_tags, remove_tags } = wanted
   if (merged_into === company) throw new InputError(`${JSON.stringify(company)} cannot be merged into itself`)
   const before = (field: string) => fields?.get(field)?.value ?? ''

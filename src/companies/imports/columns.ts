@@ -21,7 +21,15 @@ export interface UsedColumn {
 /** Headers of spreadsheets and CRMs, as `plainName` has them, best ones first. */
 const KNOWN: Readonly<Record<FixedTarget, readonly string[]>> = {
   domain: [
-    ...['company domain name', 'company domain', 'domain', 'domain name', 'website domain', 'website', 'company website'],
+    ...[
+      'company domain name',
+      'company domain',
+      'domain',
+      'domain name',
+      'website domain',
+      'website',
+      'company website',
+    ],
     ...['account website', 'website url', 'web site', 'homepage', 'url', 'web', 'site', 'webseite', 'internetseite'],
   ],
   name: [
@@ -30,7 +38,15 @@ const KNOWN: Readonly<Record<FixedTarget, readonly string[]>> = {
   ],
   owner: ['owner', 'company owner', 'account owner', 'record owner', 'owner name', 'lead owner', 'betreuer'],
   status: [
-    ...['status', 'company status', 'account status', 'customer status', 'relationship', 'lifecycle stage', 'lead status'],
+    ...[
+      'status',
+      'company status',
+      'account status',
+      'customer status',
+      'relationship',
+      'lifecycle stage',
+      'lead status',
+    ],
     ...['stage', 'account type', 'type'],
   ],
   tags: ['tags', 'tag', 'labels', 'label'],
@@ -74,7 +90,9 @@ export function columnsOf(
   const { header } = list
   const unknown = Object.keys(map).find((name) => !header.includes(name))
   if (unknown !== undefined) {
-    throw new InputError(`the list has no column “${unknown}”; it has ${header.filter((name) => name !== '').join(', ')}`)
+    throw new InputError(
+      `the list has no column “${unknown}”; it has ${header.filter((name) => name !== '').join(', ')}`,
+    )
   }
   const isFirst = header.map((name, index) => name !== '' && header.indexOf(name) === index)
   const taken = new Set(Object.values(map))
@@ -160,11 +178,13 @@ const OF_TYPE_MIN = 0.9
 function typeOf({ rows }: CompanyList, index: number, form: ValueForm): OwnType | undefined {
   const values = rows.map(({ cells }) => cellOf(cells, index)).filter((text) => text !== '')
   if (values.length === 0) return undefined
-  return (['number', 'date'] as const).find((type) => {
-    // A number with a zero before it is a code, such as a postcode.
-    if (type === 'number' && values.some((text) => /^0\d/.test(text))) return false
-    return values.filter((text) => isOf(type, text, form)).length >= OF_TYPE_MIN * values.length
-  }) ?? 'text'
+  return (
+    (['number', 'date'] as const).find((type) => {
+      // A number with a zero before it is a code, such as a postcode.
+      if (type === 'number' && values.some((text) => /^0\d/.test(text))) return false
+      return values.filter((text) => isOf(type, text, form)).length >= OF_TYPE_MIN * values.length
+    }) ?? 'text'
+  )
 }
 
 function isOf(type: OwnType, text: string, form: ValueForm): boolean {

@@ -1,6 +1,6 @@
+import { bareName } from '../../enrichment/rules/business-name.ts'
 import { nameKey } from '../../enrichment/rules/company-id.ts'
 import { registrableDomain } from '../../enrichment/rules/domain.ts'
-import { bareName } from '../../enrichment/rules/business-name.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import type { Corrected } from '../corrected.ts'
 import { companiesSql } from '../list.ts'
@@ -39,7 +39,10 @@ export function wantedSql(corrected: Corrected, { domains, names }: Wanted): str
     values.length === 0 ? [] : [`${column} IN (${values.map(quote).join()})`]
   const spelled = [...new Set([...names].flatMap(spellings))]
   const conditions = [
-    ...among('company_id', [...new Set([...domains, ...[...names].map(nameKey)])].filter((id) => id !== '')),
+    ...among(
+      'company_id',
+      [...new Set([...domains, ...[...names].map(nameKey)])].filter((id) => id !== ''),
+    ),
     ...among('domain', [...domains]),
     ...among('lowerUTF8(name)', spelled),
     ...among('lowerUTF8(full_name)', spelled),
@@ -76,7 +79,9 @@ export class CompanyFinder {
     const [first, ...others] = this.#byDomain.get(domain) ?? []
     if (first === undefined) return { company_id: domain, visited: undefined }
     if (others.length === 0) return { company_id: first.company_id, visited: first }
-    return { reason: `several companies have the domain ${domain}: ${idsOf([first, ...others])}. Merge them, or give a name` }
+    return {
+      reason: `several companies have the domain ${domain}: ${idsOf([first, ...others])}. Merge them, or give a name`,
+    }
   }
 
   byName(name: string): Match {
@@ -86,7 +91,9 @@ export class CompanyFinder {
     const exact = [...named].filter((company) => lower(company.name) === lower(name))
     const [first, ...others] = exact.length > 0 ? exact : [...named]
     if (first === undefined) {
-      return { reason: 'no company with this name has visited yet. Add its domain, and it gets its facts with its first visit' }
+      return {
+        reason: 'no company with this name has visited yet. Add its domain, and it gets its facts with its first visit',
+      }
     }
     if (others.length === 0) return { company_id: first.company_id, visited: first }
     return { reason: `several companies have this name: ${idsOf([first, ...others])}. Add the domain` }

@@ -17,7 +17,16 @@ import { CORRECTIONS } from '../../stores/clickhouse/tables.ts'
 import type { Corrected } from '../corrected.ts'
 import type { CompanyCorrections, CorrectedValue } from '../corrections/corrections.ts'
 import { CORRECTED_SQL } from '../days.ts'
-import { formatColumn, OWN, OWN_COLUMNS_SQL, ownField, readColumn, readOwnValue, readStatus, type ValueForm } from '../facts.ts'
+import {
+  formatColumn,
+  OWN,
+  OWN_COLUMNS_SQL,
+  ownField,
+  readColumn,
+  readOwnValue,
+  readStatus,
+  type ValueForm,
+} from '../facts.ts'
 import { cellOf, columnsOf, type UsedColumn } from './columns.ts'
 import { CompanyFinder, type FoundCompany, type Match, wantedSql } from './finder.ts'
 import type { CompanyList, ListRow } from './list-file.ts'
@@ -262,7 +271,7 @@ class PlanBuilder {
       if (text === '' && !this.#form.clearsEmpty) continue
       let value: string
       try {
-        value = text === '' ? '' : valueOf(column, text, before, this.#form)
+        value = text === '' ? '' : cellValue(column, text, before, this.#form)
       } catch (error) {
         if (!(error instanceof InputError)) throw error
         this.#counts.problem_count++
@@ -302,7 +311,7 @@ function show(rows: ImportedRow[], row: ImportedRow): void {
 }
 
 /** @throws InputError that says what is wrong with the cell */
-function valueOf({ target, own }: UsedColumn, text: string, before: string, form: ValueForm): string {
+function cellValue({ target, own }: UsedColumn, text: string, before: string, form: ValueForm): string {
   if (own !== undefined) return readOwnValue(own.type, text, form)
   if (target === 'status') return readStatus(text)
   if (target === 'owner') return readDisplayName(text, 'an owner', CORRECTION_LIMITS.ownerMaxChars)

@@ -1,6 +1,11 @@
 import { IMPORT_LIMITS } from '../../../schemas/api/company-import.ts'
 import { TimeSlice } from '../../enrichment/time-slice.ts'
-import { type CsvDialect, namedDelimiter, RecordReader, sniffDialect } from '../../pipeline/sources/batch/files/csv-record.ts'
+import {
+  type CsvDialect,
+  namedDelimiter,
+  RecordReader,
+  sniffDialect,
+} from '../../pipeline/sources/batch/files/csv-record.ts'
 import { inUtf8, peek } from '../../pipeline/sources/batch/files/encoding.ts'
 import { isGzip, refuseOtherFiles, unzipped } from '../../pipeline/sources/batch/files/event-file.ts'
 import { InputError } from '../../run/errors.ts'
@@ -64,7 +69,9 @@ async function* limited(name: string, source: AsyncIterable<Buffer>): AsyncGener
   for await (const piece of source) {
     bytes += piece.length
     if (bytes > IMPORT_LIMITS.bytes) {
-      throw new InputError(`${name} has more than ${IMPORT_LIMITS.bytes / MEBIBYTE} MiB: split it, or leave out columns`)
+      throw new InputError(
+        `${name} has more than ${IMPORT_LIMITS.bytes / MEBIBYTE} MiB: split it, or leave out columns`,
+      )
     }
     yield piece
   }

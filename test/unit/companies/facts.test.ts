@@ -61,8 +61,11 @@ test('conditions on own columns are read strictly, and each reads one column', (
   }
   const { conditions, parameters } = ownConditions(['a=1.50', 'a=x', 'b>=5', 'c<2026-12-01', 'd!=-', 'e=-'])
   assert.equal(conditions.length, 5)
-  assert.deepEqual(Object.values(parameters).filter((value) => String(value).startsWith('own:')).sort(), [
-    ...['own:a', 'own:b', 'own:c', 'own:d', 'own:e'],
-  ])
+  assert.deepEqual(
+    Object.values(parameters)
+      .filter((value) => String(value).startsWith('own:'))
+      .sort(),
+    [...['own:a', 'own:b', 'own:c', 'own:d', 'own:e']],
+  )
   assert.ok(Object.values(parameters).some((value) => JSON.stringify(value) === '["1.50","1.5","x"]'))
 })

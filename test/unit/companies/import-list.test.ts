@@ -69,7 +69,16 @@ test('columns are recognised by the names of spreadsheets and CRMs, and others b
   )
   assert.deepEqual(
     await targets('Company,Events,Visits,Last seen,Domain,Owner,Status,Id\nAcme,1,1,2026-01-01,a.example,,,a.example'),
-    { Company: 'name', Events: '', Visits: '', 'Last seen': '', Domain: 'domain', Owner: 'owner', Status: 'status', Id: '' },
+    {
+      Company: 'name',
+      Events: '',
+      Visits: '',
+      'Last seen': '',
+      Domain: 'domain',
+      Owner: 'owner',
+      Status: 'status',
+      Id: '',
+    },
     'an own export',
   )
   assert.deepEqual(await targets('Site,Name,Web\na,b,c', { Web: 'domain', Name: '' }), {

@@ -1,17 +1,13 @@
-import type { ClickHouseClient } from '@clickhouse/client'
 import { Command } from 'commander'
-import type { TObject } from 'typebox'
 import type { CorrectedAnswer, CorrectionWanted } from '../../../../schemas/dashboard/corrections.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { numbered } from '../../../run/counted.ts'
 import { InputError } from '../../../run/errors.ts'
 import { type CliContext, COMMAND_LINE } from '../../../terminal/context.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
-import { configOf } from '../../../terminal/settings-options.ts'
 import { addSubcommand } from '../../../terminal/subcommand.ts'
-import { tenantOf } from '../../../terminal/tenant-of.ts'
 import { addImport } from '../../imports/commands/import.ts'
-import type { CompanyCorrections } from '../corrections.ts'
+import { assertValid, withCorrections } from './with-corrections.ts'
 
 interface Flags {
   readonly json?: boolean
@@ -48,9 +44,13 @@ function addCorrections(company: Command, context: CliContext): void {
   }))
   one('note <tenant> <company> <text>', 'write a note about a company; "" removes it', (note) => ({ note }))
   one('owner <tenant> <company> <person>', 'set the owner of a company; "" removes it', (owner) => ({ owner }))
-  one('status <tenant> <company> <status>', 'set the status of a company, such as customer; "" removes it', (status) => ({
-    status,
-  }))
+  one(
+    'status <tenant> <company> <status>',
+    'set the status of a company, such as customer; "" removes it',
+    (status) => ({
+      status,
+    }),
+  )
 
   function one(usage: string, about: string, wantedOf: (value: string) => CorrectionWanted): void {
     addSubcommand(company, usage, about).action(
@@ -77,17 +77,20 @@ function addTag(company: Command, context: CliContext): void {
     })
 }
 
-interface ColumnsFlags extends Flags {
+interface ColumnsFlags {
+  readonly json?: boolean
   readonly remove?: string
 }
 
 /** The commands about columns of the tenant's own. */
 function addOwn(company: Command, context: CliContext): void {
-  addSubcommand(company, 'set <tenant> <company> <column> <value>', 'set a value in a column of your own; "" removes it').action(
-    async (tenant: string, id: string, key: string, value: string, flags: Flags, command: Command) => {
-      await correct(context, command, tenant, flags, [id], { own: { [key]: value } })
-    },
-  )
+  addSubcommand(
+    company,
+    'set <tenant> <company> <column> <value>',
+    'set a value in a column of your own; "" removes it',
+  ).action(async (tenant: string, id: string, key: string, value: string, flags: Flags, command: Command) => {
+    await correct(context, command, tenant, flags, [id], { own: { [key]: value } })
+  })
   addSubcommand(company, 'columns <tenant>', 'list the columns of your own, which imports make')
     .option('--remove <column>', 'remove one with its values; company undo takes it back')
     .action(async (name: string, { remove, ...flags }: ColumnsFlags, command: Command) => {
@@ -97,7 +100,9 @@ function addOwn(company: Command, context: CliContext): void {
         )
         return print(context, flags, answer)
       }
-      const columns = await withCorrections(context, command, name, (corrections, tenant) => corrections.columns(tenant))
+      const columns = await withCorrections(context, command, name, (corrections, tenant) =>
+        corrections.columns(tenant),
+      )
       if (flags.json) return printJson(context.stdout, columns)
       printTable(
         context.stdout,
@@ -117,7 +122,12 @@ function addList(company: Command, context: CliContext): void {
         ['COMPANY', 'HIDDEN', 'NAME', 'MERGED INTO', 'STATUS', 'TAGS', 'OWNER', 'OWN COLUMNS', 'NOTE'],
         found.map(({ company_id, hidden, name, counts_for, status, tags, owner, own, note }) => [
           ...[company_id, hidden ? 'yes' : '', name, counts_for, status, tags.join(', '), owner],
-          ...[Object.entries(own).map(([key, value]) => `${key}: ${value}`).join(', '), note],
+          ...[
+            Object.entries(own)
+              .map(([key, value]) => `${key}: ${value}`)
+              .join(', '),
+            note,
+          ],
         ]),
       )
     },
@@ -237,42 +247,4 @@ function print(context: CliContext, flags: Flags, answer: CorrectedAnswer): void
       context.stdout,
       `${numbered(answer.companies, 'company', 'companies')} corrected; change ${answer.change_id}`,
     )
-}
-
-/** Runs work on the corrections of a tenant of the running instance. */
-export async function withCorrections<T>(
-  context: CliContext,
-  command: Command,
-  name: string,
-  use: (corrections: CompanyCorrections, tenantId: string, client: ClickHouseClient) => Promise<T>,
-): Promise<T> {
-  const config = configOf(context, command)
-  const [{ asInstance, clickhouseUrlOf, redisUrlOf }, { withRedis }, { connectClickHouse, DATABASE }] =
-    await Promise.all([
-      import('../../../terminal/instance.ts'),
-      import('../../../terminal/stores.ts'),
-      import('../../../stores/clickhouse/client.ts'),
-    ])
-  const [{ CompanyCorrections }, { correctionsLock }] = await Promise.all([
-    import('../corrections.ts'),
-    import('../lock.ts'),
-  ])
-  const instance = await asInstance(config)
-  const tenant = await tenantOf(instance, name)
-  const url = await clickhouseUrlOf(instance)
-  return await withRedis(await redisUrlOf(instance), async (redis) => {
-    const client = connectClickHouse(url, { application: 'cli', database: DATABASE })
-    try {
-      return await use(new CompanyCorrections(() => client, systemClock, correctionsLock(redis)), tenant.id, client)
-    } finally {
-      await client.close()
-    }
-  })
-}
-
-/** @throws InputError that names the first wrong field */
-export async function assertValid(schema: TObject, value: unknown): Promise<void> {
-  const { compileValidator } = await import('../../../pipeline/event/validator.ts')
-  const [problem] = compileValidator(schema)(value)
-  if (problem !== undefined) throw new InputError(`${problem.path} ${problem.message}`)
 }

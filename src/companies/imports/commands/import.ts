@@ -7,7 +7,7 @@ import { InputError } from '../../../run/errors.ts'
 import { type CliContext, COMMAND_LINE } from '../../../terminal/context.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
 import { addSubcommand } from '../../../terminal/subcommand.ts'
-import { withCorrections } from '../../corrections/commands/command.ts'
+import { assertValid, withCorrections } from '../../corrections/commands/with-corrections.ts'
 
 interface Flags {
   readonly json?: boolean
@@ -32,11 +32,10 @@ export function addImport(company: Command, context: CliContext): void {
     .option('--date-order <order>', 'dmy or mdy: how to read 01/02/2026')
     .option('--encoding <name>', 'if it is not detected, such as windows-1251')
     .action(async (name: string, file: string, flags: Flags, command: Command) => {
-      const [{ ImportChoice }, { readList }, { CompanyImports }, { assertValid }] = await Promise.all([
+      const [{ ImportChoice }, { readList }, { CompanyImports }] = await Promise.all([
         import('../../../../schemas/api/company-import.ts'),
         import('../list-file.ts'),
         import('../imports.ts'),
-        import('../../corrections/commands/command.ts'),
       ])
       const { json, dryRun: dry_run, clearEmpty: clear_empty, dateOrder: date_order, map, encoding } = flags
       const choice = JSON.parse(JSON.stringify({ dry_run, clear_empty, date_order, map, encoding })) as object
@@ -103,9 +102,11 @@ function print({ stdout }: CliContext, answer: ImportAnswer, isDry: boolean): vo
     if (shown.length === 0) return
     printLine(stdout, `${title}:`)
     for (const { line, key, name, changes, reason } of shown) {
-      const words = changes.map(({ field, before, value }) => `${field} ${JSON.stringify(before)} → ${JSON.stringify(value)}`)
+      const words = changes.map(
+        ({ field, before, value }) => `${field} ${JSON.stringify(before)} → ${JSON.stringify(value)}`,
+      )
       const what = reason === '' ? words.join(', ') || 'no change' : reason
-      printLine(stdout, `  line ${line}, ${name || key}: ${what}`)
+      printLine(stdout, `  line ${[line, name || key].filter((text) => text !== '').join(', ')}: ${what}`)
     }
     printLine(stdout, '')
   }

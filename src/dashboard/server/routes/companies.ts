@@ -45,7 +45,10 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       headers: { 'content-disposition': `attachment; filename="companies-${tenant}-${days}.csv"` },
       body: untilLeft((left) => {
         const rows = companies.rows(tenant, view, left, chosen)
-        return exports.pass(tenant, companiesCsv(rows, () => companies.ownColumns(tenant), hide))
+        return exports.pass(
+          tenant,
+          companiesCsv(rows, () => companies.ownColumns(tenant), hide),
+        )
       }),
     }
   }

@@ -23,8 +23,8 @@ import { shownFileName } from '../../../pipeline/sources/batch/files/file-name.t
 import { previewFile } from '../../../pipeline/sources/batch/files/preview.ts'
 import { receiveUpload } from '../../../pipeline/sources/batch/receive-upload.ts'
 import type { UploadedFiles } from '../../../pipeline/sources/batch/redis/uploaded-files.ts'
-import { type DashboardRoute, json, route } from '../route.ts'
 import { CHOICE_MAX_BYTES, readChoice } from '../choice-line.ts'
+import { type DashboardRoute, json, route } from '../route.ts'
 import { type Judge, previewAnswer } from '../upload-preview.ts'
 
 export interface UploadDependencies {

@@ -44,7 +44,8 @@ export function companyImportRoute(imports: Pick<CompanyImports, 'import'>): Rou
 function choiceOf(text: string): object {
   const query = parseQuery(text)
   const unknown = [...query.keys()].find((name) => !PARAMETERS.includes(name))
-  if (unknown !== undefined) throw schemaError([{ path: unknown, message: `is unknown: there are ${PARAMETERS.join(', ')}` }])
+  if (unknown !== undefined)
+    throw schemaError([{ path: unknown, message: `is unknown: there are ${PARAMETERS.join(', ')}` }])
   const one = (name: string) => {
     const value = single(query, name)
     return value === undefined ? {} : { [name]: value }
@@ -106,7 +107,14 @@ const operation: Operation = {
       description: 'What the list changed, or would change',
       schema: ImportAnswer,
       example: {
-        ...{ applied: true, change_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', rows: 1, matched: 1, waiting: 0, unused: 0 },
+        ...{
+          applied: true,
+          change_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11',
+          rows: 1,
+          matched: 1,
+          waiting: 0,
+          unused: 0,
+        },
         ...{ changed: 1, values: 1, cleared: 0 },
         columns: [
           { name: 'domain', target: 'domain', example: 'acme.example', is_new: false },
