@@ -6,7 +6,7 @@ import {
   RecordReader,
   sniffDialect,
 } from '../../pipeline/sources/batch/files/csv-record.ts'
-import { inUtf8, peek } from '../../pipeline/sources/batch/files/encoding.ts'
+import { inUtf8, isEncoding, peek } from '../../pipeline/sources/batch/files/encoding.ts'
 import { isGzip, refuseOtherFiles, unzipped } from '../../pipeline/sources/batch/files/event-file.ts'
 import { InputError } from '../../run/errors.ts'
 
@@ -38,6 +38,9 @@ const MEBIBYTE = 1_048_576
  * @throws InputError when it cannot be read, or is larger than `IMPORT_LIMITS`
  */
 export async function readList(name: string, source: AsyncIterable<Buffer>, encoding?: string): Promise<CompanyList> {
+  if (encoding !== undefined && !isEncoding(encoding)) {
+    throw new InputError('encoding must be a name such as windows-1252 or utf-16le')
+  }
   const [head, all] = await peek(source, 4)
   if (!isGzip(head)) refuseOtherFiles(name, head)
   const bytes = await collected(inUtf8(limited(name, isGzip(head) ? unzipped(name, all) : all), encoding))

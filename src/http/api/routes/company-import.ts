@@ -130,5 +130,5 @@ const operation: Operation = {
       },
     },
   },
-  errors: [422, 503],
+  errors: [422],
 }
