@@ -87,11 +87,12 @@ export function readOwnValue(type: OwnType, text: string, form: ValueForm = {}):
   )
 }
 
-const CURRENCY_OR_PERCENT = /^(?:[\p{Sc}]|[A-Z]{3}(?=[\s\d-]))\s*|\s*(?:[\p{Sc}%]|\b[A-Z]{3})$/gu
+/** A currency before or after a number, or a percent sign. */
+const SIGN = /^(?:\p{Sc}|[A-Z]{3}(?=[\d-]))|(?:[\p{Sc}%]|[A-Z]{3})$/gu
 const SPACES = /[\s\u00a0\u202f'’]/g
 
 function readNumber(text: string, decimal: '.' | ','): string {
-  const bare = text.replace(CURRENCY_OR_PERCENT, '').replace(SPACES, '')
+  const bare = text.replace(SPACES, '').replace(SIGN, '')
   const plain = withPoint(bare, decimal)
   const value = /^[+-]?\d+(?:\.\d+)?$/.test(plain) ? Number(plain) : Number.NaN
   if (Number.isNaN(value)) throw new InputError(`${shown(text)} is no number`)
@@ -136,7 +137,7 @@ export interface OwnTerm {
   readonly value: string
 }
 
-const TERM = /^\s*([^=!~<>\s]+)\s*(!=|>=|<=|=|>|<|~)\s*(.*)$/su
+const OPERATOR = /!=|>=|<=|=|>|<|~/
 const KEY = new RegExp(OWN_KEY, 'u')
 const DATE = /^\d{4}-\d{2}-\d{2}$/
 const NUMBER = /^-?\d{1,15}(?:\.\d{1,10})?$/
@@ -146,12 +147,13 @@ const NUMBER = /^-?\d{1,15}(?:\.\d{1,10})?$/
  * @throws InputError that says what is wrong
  */
 export function readOwnTerm(text: string): OwnTerm {
-  const [, written = '', operator, value = ''] = TERM.exec(text) ?? []
-  const key = written.toLowerCase()
-  if (operator === undefined || !KEY.test(key) || key.length > FACT_LIMITS.columnKeyMaxChars) {
+  const found = OPERATOR.exec(text)
+  const key = text.slice(0, found?.index).trim().toLowerCase()
+  if (found === null || !KEY.test(key) || key.length > FACT_LIMITS.columnKeyMaxChars) {
     throw new InputError('must be the key of an own column, an operator and a value, as in revenue>=1000000')
   }
-  const term = { key, operator: operator as Operator, value: value.trim() }
+  const operator = found[0] as Operator
+  const term = { key, operator, value: text.slice(found.index + operator.length).trim() }
   if (term.value === '') throw new InputError('has no value; "-" is no value')
   if (isComparison(term.operator) && !NUMBER.test(term.value) && !isDay(term.value)) {
     throw new InputError(`after "${operator}" comes a number, such as 1000000, or a date, such as 2026-11-30`)

@@ -16,7 +16,8 @@ test('a tenant may run two exports, and all together four', async () => {
   async function* endless() {
     for (;;) yield []
   }
-  const parts = { companies: { rows: endless, daysOf: () => ({ to: '2026-03-10' }) }, lookups: undefined } as never
+  const ofAll = { rows: endless, daysOf: () => ({ to: '2026-03-10' }), ownColumns: async () => [] }
+  const parts = { companies: ofAll, lookups: undefined } as never
   const route = companyRoutes(parts).find(({ path }) => path.endsWith('/export'))!
   const begin = async (id: string) => {
     const { body } = await route.handle({ tenant: { id }, query: {} } as never)

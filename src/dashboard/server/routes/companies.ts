@@ -22,6 +22,7 @@ import type { HttpResponse } from '../../../http/engine/response.ts'
 import { explain } from '../../../lookup/explain.ts'
 import type { Lookup, LookupService } from '../../../lookup/lookup.ts'
 import { parseAddress } from '../../../pipeline/event/address.ts'
+import { forCaller } from '../../../run/caller.ts'
 import { TenantSlots } from '../../../run/tenant-slots.ts'
 import { EXPORTS } from '../../../stores/clickhouse/read-limits.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -47,7 +48,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
         const rows = companies.rows(tenant, view, left, chosen)
         return exports.pass(
           tenant,
-          companiesCsv(rows, () => companies.ownColumns(tenant), hide),
+          companiesCsv(rows, () => forCaller(left, () => companies.ownColumns(tenant)), hide),
         )
       }),
     }
