@@ -14,6 +14,7 @@ import type {
   CompanyDetailsAnswer,
   CompanyDetailsBody,
 } from '../../schemas/dashboard/companies.ts'
+import type { OwnColumn } from '../../schemas/facts.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { UnknownNetworksAnswer, UnknownQuery } from '../../schemas/unknown-networks.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
@@ -24,6 +25,7 @@ import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
 import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
 import { companyDays, type Need, type ReadBasis, readBasis } from './days.ts'
+import { OWN_COLUMNS_SQL, readColumn } from './facts.ts'
 import {
   type Days,
   type Facet,
@@ -42,6 +44,7 @@ import {
   type ListPart,
   listSql,
   matchingSql,
+  ownSql,
   partSql,
   rowOf,
   type StoredCompanyRow,
@@ -149,7 +152,7 @@ export class ClickHouseCompanies {
   ): Promise<{ readonly companies: readonly CountedCompany[]; readonly next: string | undefined }> {
     const [resolved, basis] = await this.#resolve(tenantId, filter, 'pages')
     const { query, parameters } = partSql(tenantId, basis, resolved, { ...part, limit: part.limit + 1 })
-    const found = await this.#reader.rows<CompanyRow>(query, parameters)
+    const found = await this.#reader.rows<Omit<CompanyRow, 'own'>>(query, parameters)
     const rows = found.slice(0, part.limit)
     const days = { from: resolved.from, to: resolved.to }
     const ids = rows.map(({ company_id }) => company_id)
@@ -157,10 +160,12 @@ export class ClickHouseCompanies {
       this.#rowsOf<T>(tenantId, basis, ids, sqlOf, parametersOf(days))
     const sets = await ask<FoundSets>((of) => setsSql(basis, of, days))
     const heats = await ask<HeatRow>((of) => heatsSql(basis, of))
+    const facts = await ask<Pick<CompanyRow, 'own'>>(ownSql)
     const companies = rows.map((row) => {
       // Events may be erased between the two queries.
       const { visits = 0, unique_ips = 0 } = sets.get(row.company_id) ?? {}
-      return { ...rowOf(row, row.events), visits, unique_ips, heat: heats.get(row.company_id)?.heat ?? 0 }
+      const { own = {} } = facts.get(row.company_id) ?? {}
+      return { ...rowOf({ ...row, own }, row.events), visits, unique_ips, heat: heats.get(row.company_id)?.heat ?? 0 }
     })
     return { companies, next: found.length > rows.length ? rows.at(-1)!.company_id : undefined }
   }
@@ -240,9 +245,16 @@ export class ClickHouseCompanies {
       classification: of('classification'),
       tag: of('tag'),
       owner: of('owner'),
+      status: of('status'),
       source: of('source'),
       campaign: of('campaign'),
     }
+  }
+
+  /** Columns of the tenant's own, in the order of their keys. */
+  async ownColumns(tenantId: string): Promise<readonly OwnColumn[]> {
+    const rows = await this.#reader.rows<{ field: string; held: string }>(OWN_COLUMNS_SQL, { tenant: tenantId })
+    return rows.map(({ field, held }) => readColumn(field, held))
   }
 
   /** The ids among `companyIds` that a filter keeps. */

@@ -1,4 +1,5 @@
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
+import { CORRECTIONS } from '../stores/clickhouse/tables.ts'
 import {
   type CompanyCondition,
   type Corrected,
@@ -51,7 +52,18 @@ export const fromEvents = (corrected: Corrected): ReadBasis => ({
 const CORRECTED = `
     groupArrayIf((company_id, counts_for, toString(sipHash64(company_id)), toString(sipHash64(counts_for))), counts_for != '') AS merged,
     groupArrayIf(toString(sipHash64(company_id)), is_hidden) AS hidden`
-const FROM_CORRECTED = 'FROM corrected_companies WHERE tenant_id = {tenant:String}'
+/** From the log, because the view reads facts of all companies too. */
+const FROM_CORRECTED = `
+  FROM
+  (
+    SELECT
+      company_id,
+      argMaxIf(value, (at, change_id), field = 'hidden') != '' AS is_hidden,
+      argMaxIf(value, (at, change_id), field = 'counts_for') AS counts_for
+    FROM ${CORRECTIONS}
+    WHERE tenant_id = {tenant:String} AND company_id != '' AND field IN ('hidden', 'counts_for')
+    GROUP BY company_id
+  )`
 const builds = (view: string) =>
   `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String})`
 

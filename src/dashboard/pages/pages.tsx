@@ -27,6 +27,7 @@ import { DeadLetters } from './pages/dead-letters.tsx'
 import { NewExport } from './pages/exports/new-export.tsx'
 import { Exports } from './pages/exports.tsx'
 import { Home } from './pages/home.tsx'
+import { ImportCompanies } from './pages/import.tsx'
 import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
 import { People } from './pages/people.tsx'
@@ -79,6 +80,7 @@ export const PAGES: readonly PageEntry[] = [
     page: Companies,
     nav: { label: 'Companies', icon: Building2, group: 'companies' },
   },
+  { path: '/t/:tenant/companies/import', page: ImportCompanies, title: 'Import companies' },
   {
     path: '/t/:tenant/companies/of',
     page: Company,

@@ -1,4 +1,5 @@
 import type { ClickHouseCompanies } from '../../companies/companies.ts'
+import type { CompanyImports } from '../../companies/imports/imports.ts'
 import type { Segments } from '../../companies/segments/segments.ts'
 import type { BulkJobs } from '../../lookup/bulk.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
@@ -9,6 +10,7 @@ import { buildOpenApi } from './openapi.ts'
 import { bulkRoute } from './routes/bulk.ts'
 import { bulkJobRoute } from './routes/bulk-job.ts'
 import { companiesRoute, companyRoute } from './routes/companies.ts'
+import { companyImportRoute } from './routes/company-import.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { eventRoute } from './routes/event.ts'
 import { healthzRoute } from './routes/healthz.ts'
@@ -28,6 +30,7 @@ export interface RouteParts {
   readonly bulkJobs: BulkJobs
   readonly receipts: EventReceipts
   readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins' | 'unknownNetworks'>
+  readonly imports: Pick<CompanyImports, 'import'>
   readonly segments: Pick<Segments, 'list'>
 }
 
@@ -42,6 +45,7 @@ export function createRoutes(parts: RouteParts): Route[] {
     companiesRoute(parts.companies, parts.segments),
     companyRoute(parts.companies),
     unknownNetworksRoute(parts.companies),
+    companyImportRoute(parts.imports),
   ]
   const health = [healthzRoute(), readyzRoute(parts.readiness)]
   const openapi = [openapiRoute(() => buildOpenApi(routes)), ...docsRoutes()]

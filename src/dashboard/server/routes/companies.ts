@@ -24,6 +24,7 @@ import type { HttpResponse } from '../../../http/engine/response.ts'
 import { explain } from '../../../lookup/explain.ts'
 import type { Lookup, LookupService } from '../../../lookup/lookup.ts'
 import { parseAddress } from '../../../pipeline/event/address.ts'
+import { forCaller } from '../../../run/caller.ts'
 import { TenantSlots } from '../../../run/tenant-slots.ts'
 import { EXPORTS } from '../../../stores/clickhouse/read-limits.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -48,7 +49,13 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       status: 200,
       type: 'text/csv; charset=utf-8',
       headers: { 'content-disposition': `attachment; filename="companies-${tenant}-${days}.csv"` },
-      body: untilLeft((left) => exports.pass(tenant, companiesCsv(companies.rows(tenant, view, left, chosen), hide))),
+      body: untilLeft((left) => {
+        const rows = companies.rows(tenant, view, left, chosen)
+        return exports.pass(
+          tenant,
+          companiesCsv(rows, () => forCaller(left, () => companies.ownColumns(tenant)), hide),
+        )
+      }),
     }
   }
   const levels = new LRUCache<string, HeatLevels>({ max: LEVELS_MAX, ttl: LEVELS_TTL_MS })
