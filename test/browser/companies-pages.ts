@@ -414,7 +414,7 @@ async function checkCorrections(page: Page): Promise<void> {
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
 }
 
-/** A person says that a company is an access provider: its past is hidden, the rule is listed, and its removal shows the past again. */
+/** A person makes a company of a doubtful name, and takes that back. */
 async function checkUnknown(
   { page, assertAccessible }: WatchedPage,
   { origin, clickhouseUrl, tenant }: CompaniesSite,
@@ -449,6 +449,7 @@ async function checkUnknown(
   await main.getByText('No such visit on these days').waitFor()
 }
 
+/** A person says that a company is an access provider: its past is hidden, the rule is listed, and its removal shows the past again. */
 async function checkNotThem(
   { page, assertAccessible }: WatchedPage,
   { origin, clickhouseUrl, tenant }: CompaniesSite,
