@@ -80,7 +80,6 @@ function Shares({ answer, days }: { readonly answer: NamedAnswer; readonly days:
               values: weeks.map(({ others }) => others[name]),
             })),
           ]}
-          kind="stack"
         />
       </Card>
     </Grid>
