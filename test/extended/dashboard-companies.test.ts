@@ -665,6 +665,7 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
     'name',
     'tags',
     'owner',
+    'status',
     'hidden',
   ]
   const hidden = await operator.get(

@@ -5,6 +5,7 @@ import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { CompanyCorrections } from '../../src/companies/corrections/corrections.ts'
 import { correctionsLock } from '../../src/companies/corrections/lock.ts'
 import { ClickHouseHome } from '../../src/companies/home.ts'
+import { CompanyImports } from '../../src/companies/imports/imports.ts'
 import { ClickHouseIntentPages } from '../../src/companies/intent-pages.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
 import type { Favicons } from '../../src/dashboard/favicons/favicons.ts'
@@ -17,6 +18,7 @@ import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
 import { correctionRoutes } from '../../src/dashboard/server/routes/corrections.ts'
 import { faviconRoutes } from '../../src/dashboard/server/routes/favicons.ts'
 import { homeRoute } from '../../src/dashboard/server/routes/home.ts'
+import { importRoutes } from '../../src/dashboard/server/routes/imports.ts'
 import { intentPageRoutes } from '../../src/dashboard/server/routes/intent-pages.ts'
 import { overviewRoute } from '../../src/dashboard/server/routes/overview.ts'
 import { pageRoutes } from '../../src/dashboard/server/routes/pages.ts'
@@ -94,6 +96,7 @@ export async function startCompanies(favicons?: Favicons) {
     ...accuracyRoutes({ accuracy }),
     ...pageRoutes({ pages: new ClickHousePages(reader) }),
     ...correctionRoutes({ corrections }),
+    ...importRoutes({ corrections, imports: new CompanyImports(() => clickhouse.client, corrections) }),
     ...intentPageRoutes({ corrections, intentPages: new ClickHouseIntentPages(reader, clock) }),
     ...activityRoutes({ activity: new ClickHouseActivity(reader, clock) }),
   ]
