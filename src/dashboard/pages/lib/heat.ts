@@ -1,4 +1,5 @@
-import type { CompanyHeat } from '../../../../schemas/companies.ts'
+import { createContext } from 'preact'
+import type { CompanyHeat, HeatLevels } from '../../../../schemas/companies.ts'
 import type { HeatPart } from '../design/heat-badge.tsx'
 import { counted, number } from './format.ts'
 
@@ -13,3 +14,6 @@ export function heatParts(heat: CompanyHeat | null): HeatPart[] {
     { label: `Intent pages on ${counted(heat.intent_days, 'day')}`, points: heat.intent },
   ]
 }
+
+/** The spread of the heat of the tenant that the page is about; undefined while it loads. */
+export const HeatLevelsContext = createContext<HeatLevels | undefined>(undefined)
