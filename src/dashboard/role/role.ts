@@ -69,7 +69,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const streams = new EventStreams({}, (session, tenant) => access.isValid(session, tenant))
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context, tenants, correctionsLock(redis))
-  const { accuracy, companies, corrections, home, intentPages, overview, pages, activity } = tables
+  const { accuracy, companies, corrections, home, imports, intentPages, overview, pages, activity } = tables
   const favicons = faviconsOf(context)
   const settings = settingsOf(context, redis, { sessions, people }, tables)
   const routes = dashboardRoutes({
@@ -86,6 +86,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     corrections,
     favicons,
     home,
+    imports,
     intentPages,
     overview,
     pages,

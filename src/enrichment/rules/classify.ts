@@ -1,4 +1,4 @@
-import { type Classification, NOISE } from '../../../schemas/classification.ts'
+import { type Classification, DOUBTFUL, NOISE } from '../../../schemas/classification.ts'
 import { classifyAsNumber } from './as-numbers.ts'
 import { readNameAndCategory } from './class-of-category.ts'
 import { type DomainFinding, ownLabel } from './domain.ts'
@@ -17,7 +17,7 @@ import { classifyVendorType, readConnection } from './vendor-types.ts'
  * `model:isp:0.96`. The number is the probability that the holder of the AS is noise, by the model.
  */
 export interface Decision {
-  /** Undefined without evidence for a class. The rule is then `unknown`, `person`, or `none` without a name. */
+  /** Undefined without evidence for a class. The rule is then `unknown`, `doubtful`, `person`, or `none` without a name. */
   classification: Classification | undefined
   rule: string
 }
@@ -246,10 +246,15 @@ function byModel(evidence: Evidence): Decision {
   return voteDecision(voteOn({ name, asn, asAddresses, asHasV6, asScatter }))
 }
 
-function voteDecision({ classification, noise }: Vote): Decision {
+function voteDecision({ classification, noise, isDoubtful = false }: Vote): Decision {
   const share = noise.toFixed(2)
-  if (classification === undefined) return { classification, rule: `unknown:${share}` }
+  if (classification === undefined) return { classification, rule: `${isDoubtful ? DOUBTFUL : 'unknown:'}${share}` }
   return { classification, rule: `${MODEL}${classification}:${share}` }
+}
+
+/** Whether only the name speaks, and for noise, but not enough to filter. */
+export function isDoubtful({ rule }: Pick<Decision, 'rule'>): boolean {
+  return rule.startsWith(DOUBTFUL)
 }
 
 /** Whether the classification rests on the model alone. */

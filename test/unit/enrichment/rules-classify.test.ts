@@ -1,6 +1,7 @@
 import { describe, test } from 'node:test'
 import { classify } from '../../../src/enrichment/rules/classify.ts'
 import { check } from '../../support/classified.ts'
+import { DOUBTFUL_AS } from '../../support/doubtful.ts'
 
 describe('order of strength', () => {
   test('without evidence, or with empty strings, there is no class', () => {
@@ -17,6 +18,15 @@ describe('order of strength', () => {
       [{ asName: 'Qorvex' }, undefined, /^unknown:0\.\d\d$/],
       [{ asDomain: 'qorvex.example' }, undefined, 'unknown'],
       [{ orgName: 'Globex', asn: 4_200_000_000 }, 'business', 'name'],
+    ])
+  })
+
+  test('a name that the model nearly calls noise is doubtful, and has no class', () => {
+    const { asn, name: asName } = DOUBTFUL_AS
+    check([
+      [{ asn, asName }, undefined, /^doubtful:0\.\d\d$/],
+      [{ asn, asName, asType: 'business' }, 'business', 'as-type:business'],
+      [{ asn, asName, orgName: 'Globex' }, 'business', 'name'],
     ])
   })
 

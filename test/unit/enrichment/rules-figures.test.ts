@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import { readAsNumbers } from '../../../src/enrichment/rules/as-numbers.ts'
-import { classify } from '../../../src/enrichment/rules/classify.ts'
+import { classify, type Decision, isDoubtful } from '../../../src/enrichment/rules/classify.ts'
 import { readWords } from '../../../src/enrichment/rules/score-name.ts'
 
 interface Labelled {
@@ -161,6 +161,16 @@ test('names without a class cost accounts when dropped, and add noise when kept'
   t.diagnostic(`of ${doubtful.length} doubtful networks ${doubtful.filter(isFiltered).length} are filtered`)
 })
 
+test('doubtful names are providers far more often than organisations', (t) => {
+  const rows = [...networks, ...visitors, ...silent].filter(({ heldOut }) => !heldOut)
+  const doubtful = rows.filter((row) => isDoubtful(decisionOf(row)))
+  const count = (holds: (truth: Classification) => boolean) =>
+    doubtful.filter(({ truth }) => truth !== undefined && holds(truth)).length
+  const [noise, organisations] = [count((truth) => NOISE.has(truth)), count((truth) => ORGANISATIONS.has(truth))]
+  t.diagnostic(`doubtful: ${noise} of providers, ${organisations} of organisations, ${doubtful.length} in all`)
+  assert.ok(noise >= 30 && organisations <= noise / 8)
+})
+
 test('words alone, without the known names, still classify most of them', (t) => {
   const byWords: Decide = ({ name }) => readWords(name, 'as')?.classification ?? 'business'
   report(t, 'words alone', measure(labelled, byWords))
@@ -191,8 +201,12 @@ function readLabelled(file: string): Labelled[] {
   }))
 }
 
-function byAll({ asn, name, addresses, hasV6, scatter }: Labelled): Classification | undefined {
-  return classify({ asn, asName: name, asAddresses: addresses, asHasV6: hasV6, asScatter: scatter }).classification
+function decisionOf({ asn, name, addresses, hasV6, scatter }: Labelled): Decision {
+  return classify({ asn, asName: name, asAddresses: addresses, asHasV6: hasV6, asScatter: scatter })
+}
+
+function byAll(row: Labelled): Classification | undefined {
+  return decisionOf(row).classification
 }
 
 function byNameAlone({ asn, name }: Labelled): Classification | undefined {

@@ -38,6 +38,8 @@ export function sharesOf(subject: Subject, words?: readonly string[]): Shares {
 export interface Vote {
   readonly classification: 'isp' | 'hosting' | 'business' | undefined
   readonly noise: number
+  /** Whether it is nearly a vote for noise. */
+  readonly isDoubtful?: boolean
 }
 
 /**
@@ -46,6 +48,11 @@ export interface Vote {
  */
 const NOISE_SURE = 0.93
 const BUSINESS_SURE = 0.1
+/**
+ * Probability of noise from which a name is doubtful: its events are stored without an account. Of the labels that are not held out,
+ * 47 names above it belong to providers, and 4 to organisations.
+ */
+const DOUBTFUL = 0.86
 
 /** Votes when the model is sure. The size and number of the AS can be enough for that. */
 export function voteOn(subject: Subject): Vote {
@@ -54,7 +61,7 @@ export function voteOn(subject: Subject): Vote {
   if (noise >= NOISE_SURE) {
     return { classification: hosting > isp ? 'hosting' : 'isp', noise }
   }
-  return { classification: noise <= BUSINESS_SURE ? 'business' : undefined, noise }
+  return { classification: noise <= BUSINESS_SURE ? 'business' : undefined, noise, isDoubtful: noise >= DOUBTFUL }
 }
 
 /**
