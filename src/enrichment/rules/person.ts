@@ -127,8 +127,8 @@ function isNameOfOne(name: string): boolean {
   if (name.length > NAME_MAX || /[\d@&]/.test(name)) return false
   const own = withoutHandle(name)
   if (isInitialled(own.replace(TRADER_BEFORE, ''))) return true
-  const proprietor = PROPRIETOR.exec(own)?.[1]
-  if (proprietor !== undefined) return isProprietor(proprietor)
+  const proprietorFrom = own.search(PROPRIETOR)
+  if (proprietorFrom > 0) return isProprietor(own.slice(0, proprietorFrom))
   const { text, isTrader } = withoutTraderMarks(own)
   const family = FAMILY.exec(text)?.[1]
   if (family !== undefined) return tokens(family).every(isSurname)
@@ -137,7 +137,7 @@ function isNameOfOne(name: string): boolean {
 }
 
 /** American registries add the legal form of a person: `Weston Reed, Sole Proprietorship`. */
-const PROPRIETOR = /^(.+?)[ ,(-]+(?:sole|individual) proprietor(?:ship)?\)?$/iu
+const PROPRIETOR = /[ ,(-](?:sole|individual) proprietor(?:ship)?\)?$/iu
 
 /** Whether a sole proprietor has no trade name. The legal form says that it is a person, so no word need be known as a name. */
 function isProprietor(name: string): boolean {

@@ -101,10 +101,10 @@ describe('names', () => {
     ]
     for (const asName of names) {
       const { rule } = classify({ asName })
-      assert.match(rule, /^(?:unknown|model)/, asName)
+      assert.match(rule, /^(?:unknown|doubtful|model)/, asName)
     }
     check([
-      [{ asName: 'Kibo Net Consulting SRL' }, undefined, /^(?:unknown|model)/],
+      [{ asName: 'Kibo Net Consulting SRL' }, undefined, /^(?:unknown|doubtful|model)/],
       [{ asName: 'Kibo Telecom Consulting' }, 'isp'],
       [{ asName: 'Kibo Radio Bank' }, 'business'],
     ])
