@@ -146,6 +146,15 @@ export const FILTER_PROPERTIES = {
       description: 'Companies first seen on the last UTC days, today included. A segment moves on with them',
     }),
   ),
+  condition: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: COMPANY_LIMITS.whereMaxChars,
+      description:
+        'An expression that must hold too: `(country=DE or heat>=50) and not tag=customer`. It has terms as in `where`, `and`, `or`, `not` and ' +
+        'parentheses, without `days`, `from`, `to`, `hidden`, `merged` and `page_visits`',
+    }),
+  ),
 }
 
 export const CompanyFilter = Type.Object(FILTER_PROPERTIES, { additionalProperties: false })

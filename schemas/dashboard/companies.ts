@@ -98,3 +98,24 @@ export type CompaniesVersion = Static<typeof CompaniesVersion>
  */
 export const CompanyChoicesQuery = CompanyFilter
 export type CompanyChoicesQuery = Static<typeof CompanyChoicesQuery>
+
+/** `GET /api/tenants/:tenant/companies/condition`: a condition as the page draws it. */
+export const ConditionQuery = Type.Object(
+  { condition: Type.String({ minLength: 1, maxLength: COMPANY_LIMITS.whereMaxChars }) },
+  { additionalProperties: false },
+)
+
+/** Terms such as `country=DE`. */
+export const ConditionGroup = Type.Object({
+  kind: Type.Enum(['any', 'all', 'none']),
+  terms: Type.Array(Type.Object({ key: Type.String(), operator: Type.String(), value: Type.String() })),
+})
+export type ConditionGroup = Static<typeof ConditionGroup>
+
+export const ConditionAnswer = Type.Object({
+  /** In one spelling. */
+  condition: Type.String(),
+  /** All of them hold. Null: it has another form, and is edited as text. */
+  groups: Type.Union([Type.Array(ConditionGroup), Type.Null()]),
+})
+export type ConditionAnswer = Static<typeof ConditionAnswer>

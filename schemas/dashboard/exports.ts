@@ -29,6 +29,8 @@ export const ListedExport = Type.Object({
   paused: Type.Union([PAUSED, Type.Null()]),
   /** When it is due next; null: it is paused. */
   next_at: Text,
+  /** When it is due in the next 7 days. */
+  upcoming: Type.Array(Type.String()),
   /** When the file that is not written yet was due or requested; null: none is missing. */
   open_since: Text,
   last: Type.Union([Type.Object({ written_at: Type.String(), ...File, took_ms: Type.Integer() }), Type.Null()]),
@@ -54,6 +56,15 @@ export const ExportsAnswer = Type.Object({
   }),
 })
 export type ExportsAnswer = Static<typeof ExportsAnswer>
+
+/** `GET /api/tenants/:tenant/exports/file`: a file of an export, to save. */
+export const ExportFileQuery = Type.Object(
+  {
+    export_id: Id,
+    file: Type.String({ pattern: '^[0-9TZ-]{17}\\.(csv|ndjson)$', description: 'Its name in the folder' }),
+  },
+  { additionalProperties: false },
+)
 
 /** `POST /api/tenants/:tenant/exports` answers with the export. */
 export const CreateExportBody = Type.Object(

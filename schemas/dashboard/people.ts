@@ -109,6 +109,10 @@ export const MadeAnswer = Type.Object({
   people: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), added_at: Type.String() }), {
     description: 'People whom they invited, or who used a link that they made',
   }),
+  shared_links: Type.Array(
+    Type.Object({ id: Type.String(), name: Type.String(), created_at: Type.String(), last_used: Text }),
+    { description: 'Of a session without a person: those of a person end with the removal' },
+  ),
   /** Counts of those without a known maker: made on the command line, or by an earlier version. */
   unknown: Type.Object({
     keys: Type.Integer(),

@@ -30,6 +30,7 @@ import {
   type Days,
   type Facet,
   type NamedSource,
+  namesSources,
   needOf,
   parametersOf,
   type ResolvedFilter,
@@ -132,6 +133,13 @@ export class ClickHouseCompanies {
       return row === undefined ? [] : [rowOf(row, events)]
     })
     return { rows, total }
+  }
+
+  /** Rows of these companies with counts of all days. Omits unknown ones, and those that count for another one. */
+  async rowsOf(tenantId: string, ids: readonly string[]): Promise<CompanyRow[]> {
+    const basis = await readBasis(this.#reader, tenantId, 'corrections')
+    const rows = await this.#rowsOf<StoredCompanyRow>(tenantId, basis, ids, (of) => companiesSql(basis, of, true))
+    return [...rows.values()].map((row) => rowOf(row, row.stored))
   }
 
   /** Networks whose visits have no company. */
@@ -300,8 +308,7 @@ export class ClickHouseCompanies {
     filter: F,
     need?: Need,
   ): Promise<[F & ResolvedFilter, ReadBasis]> {
-    const { source = [], source_not = [] } = filter
-    const sources = source.length + source_not.length > 0 ? await this.#sourcesOf(tenantId) : []
+    const sources = namesSources(filter) ? await this.#sourcesOf(tenantId) : []
     const resolved = resolveFilter(filter, this.#clock.now(), sources)
     return [resolved, await readBasis(this.#reader, tenantId, need ?? needOf(resolved, resolved.sort))]
   }

@@ -2,7 +2,7 @@ import type { CountedCompany } from '../../schemas/companies.ts'
 import type { OwnColumn } from '../../schemas/facts.ts'
 
 /** Columns with the titles and the order of the page. */
-const TITLES: Readonly<Record<Exclude<keyof CountedCompany, 'own'>, string>> = {
+export const COLUMN_TITLES: Readonly<Record<Exclude<keyof CountedCompany, 'own'>, string>> = {
   name: 'Company',
   events: 'Events',
   visits: 'Visits',
@@ -22,11 +22,11 @@ const TITLES: Readonly<Record<Exclude<keyof CountedCompany, 'own'>, string>> = {
   hidden: 'Hidden',
   company_id: 'Id',
 }
-type Column = keyof typeof TITLES
-const NAMES = Object.keys(TITLES) as Column[]
+type Column = keyof typeof COLUMN_TITLES
+const NAMES = Object.keys(COLUMN_TITLES) as Column[]
 const ALWAYS: readonly string[] = ['name', 'company_id'] satisfies Column[]
 /** All titles, without those of own columns. */
-export const CSV_TITLES: readonly string[] = Object.values(TITLES)
+export const CSV_TITLES: readonly string[] = Object.values(COLUMN_TITLES)
 
 /** Without it, Excel does not read a file as UTF-8. */
 const BYTE_ORDER_MARK = '\ufeff'
@@ -43,7 +43,7 @@ export async function* companiesCsv(
 ): AsyncGenerator<string> {
   const own = await ownColumns()
   const names = NAMES.filter((name) => ALWAYS.includes(name) || !hidden.includes(name))
-  let head = BYTE_ORDER_MARK + line([...names.map((name) => TITLES[name]), ...own.map(({ name }) => name)])
+  let head = BYTE_ORDER_MARK + line([...names.map((name) => COLUMN_TITLES[name]), ...own.map(({ name }) => name)])
   const cellsOf = (row: CountedCompany) => [
     ...names.map((name) => textOf(row[name])),
     ...own.map(({ key, type }) => {

@@ -1,9 +1,10 @@
 import { COMPANY_LIMITS, type CompanyFilter } from '../../schemas/companies.ts'
 import { DAY_MS, utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
+import { conditionSql, leavesOf } from './condition.ts'
 import { knownCompanies } from './corrected.ts'
 import { companyDays, type ReadBasis } from './days.ts'
-import { matchedSql, parametersOf, type ResolvedFilter } from './filter.ts'
+import { type Leaf, leafSql, matchedSql, parametersOf, type ResolvedFilter } from './filter.ts'
 import { matchingSql, within } from './list.ts'
 
 /** Fields that a visit or a day changes. The others are about the company as it is today. */
@@ -36,9 +37,11 @@ interface Condition {
   readonly holds: (sum: string) => string
 }
 
-function conditionsOf(filter: CompanyFilter): readonly Condition[] {
-  const least = (name: 'events_min' | 'visits_min' | 'page_visits_min') => (sum: string) => `${sum} >= {${name}:UInt64}`
-  const most = (name: 'events_max' | 'visits_max') => (sum: string) => `${sum} <= {${name}:UInt64}`
+/** @param suffix of the names in the query, see `Leaf` */
+function conditionsOf(filter: CompanyFilter, suffix = ''): readonly Condition[] {
+  const least = (name: 'events_min' | 'visits_min' | 'page_visits_min') => (sum: string) =>
+    `${sum} >= {${name}${suffix}:UInt64}`
+  const most = (name: 'events_max' | 'visits_max') => (sum: string) => `${sum} <= {${name}${suffix}:UInt64}`
   const some = (sum: string) => `${sum} > 0`
   const none = (sum: string) => `${sum} = 0`
   const counted = { isMatched: false }
@@ -57,7 +60,14 @@ function conditionsOf(filter: CompanyFilter): readonly Condition[] {
     { ...matched, name: 'campaign_not', column: 'campaign_out', holds: none },
   ]
   const isGiven = (value: unknown) => value !== undefined && (!Array.isArray(value) || value.length > 0)
-  return [{ ...counted, column: 'events', holds: some }, ...all.filter(({ name }) => isGiven(filter[name]))]
+  return all
+    .filter(({ name }) => isGiven(filter[name]))
+    .map(({ isMatched, column, holds }) => ({ isMatched, column: isMatched ? `${column}${suffix}` : column, holds }))
+}
+
+/** Whether a visit or a day changes a term of a condition. */
+function isMoving({ filter }: Leaf): boolean {
+  return Object.entries(filter).some(([name, value]) => value !== undefined && MOVING.has(name))
 }
 
 /**
@@ -81,12 +91,19 @@ export function entriesSql(
   const eventDays = days ?? (from === undefined ? COMPANY_LIMITS.eventDays : undefined)
   const counting = { from: days === undefined ? from : firstOf(days), to: until }
   const matching = { ...filter, eventFrom: eventDays === undefined ? from! : firstOf(eventDays), eventTo: until }
-  const lasting = Object.fromEntries(
-    Object.entries(filter).filter(([name]) => !MOVING.has(name)),
-  ) as unknown as ResolvedFilter
+  const leaves = leavesOf(filter.tree)
+  const isTreeMoving = leaves.some(isMoving)
+  const lasting = {
+    ...Object.fromEntries(Object.entries(filter).filter(([name]) => !MOVING.has(name))),
+    ...(isTreeMoving && { tree: undefined }),
+  } as unknown as ResolvedFilter
+  // Where a visit changes a part of the condition, the other parts are columns that it is made of.
+  const flags = isTreeMoving ? leaves.filter((leaf) => !isMoving(leaf)) : []
   const matched = matchedSql(matching, basis, knownCompanies(basis), 'day')
-  const conditions = conditionsOf(filter)
-  const columns = [...new Map(conditions.map((condition) => [condition.column, condition])).values()]
+  const hasVisited: Condition = { isMatched: false, column: 'events', holds: (sum) => `${sum} > 0` }
+  const conditions = [hasVisited, ...conditionsOf(filter)]
+  const ofLeaves = isTreeMoving ? leaves.flatMap(({ filter: leaf, suffix }) => conditionsOf(leaf, suffix)) : []
+  const columns = [...new Map([...conditions, ...ofLeaves].map((condition) => [condition.column, condition])).values()]
   const states = ['now', 'earlier'] as const
   const window = (state: (typeof states)[number], lookBack: number | undefined) => {
     const end = state === 'now' ? 'CURRENT ROW' : '1 PRECEDING'
@@ -99,15 +116,32 @@ export function entriesSql(
         `sum(${column}) OVER ${window(state, isMatched ? eventDays : days)} AS ${column}_${state}`,
     ),
   )
-  const isNew = {
-    now: 'number - first_number < {new_days:Int32}',
-    earlier: 'number - first_number <= {new_days:Int32}',
+  const isNew = (state: (typeof states)[number], suffix = '') =>
+    `number - first_number ${state === 'now' ? '<' : '<='} {new_days${suffix}:Int32}`
+  const leafHolds = (state: (typeof states)[number], leaf: Leaf) => {
+    if (!isMoving(leaf)) return `flag${leaf.suffix}`
+    const { filter: term, suffix } = leaf
+    if (term.new_days !== undefined) return isNew(state, suffix)
+    return conditionsOf(term, suffix)
+      .map(({ column, holds: of }) => of(`${column}_${state}`))
+      .join(' AND ')
   }
   const holds = (state: (typeof states)[number]) =>
     [
       ...conditions.map(({ column, holds: of }) => of(`${column}_${state}`)),
-      ...(new_days === undefined ? [] : [isNew[state]]),
+      ...(new_days === undefined ? [] : [isNew(state)]),
+      ...(isTreeMoving ? [conditionSql(filter.tree!, (leaf) => leafHolds(state, leaf))] : []),
     ].join(' AND ')
+  const flagNames = flags.map(({ suffix }) => `, flag${suffix}`).join('')
+  const ofFlags = flags.map((leaf) => `, ${leafSql(leaf, {})} AS flag${leaf.suffix}`).join('')
+  const lastingSql = matchingSql(
+    tenantId,
+    basis,
+    lasting,
+    knownCompanies(basis),
+    `${FIRST_NUMBER}${ofFlags}`,
+    flags,
+  ).query
   return {
     query: `
       SELECT toString(day) AS entered, groupArray(company) AS companies
@@ -117,16 +151,16 @@ export function entriesSql(
           lagInFrame(is_in) OVER (PARTITION BY company ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS was_in_before
         FROM
         (
-          SELECT company, day, number, first_number, ${sums.join(', ')}
+          SELECT company, day, number, first_number${flagNames}, ${sums.join(', ')}
           FROM
           (
-            SELECT lasting.company_id AS company, counted.day AS day, toInt32(counted.day) AS number, lasting.first_number AS first_number, counted.events AS events, counted.visits AS visits${columns
+            SELECT lasting.company_id AS company, counted.day AS day, toInt32(counted.day) AS number, lasting.first_number AS first_number${flags.map(({ suffix }) => `, lasting.flag${suffix} AS flag${suffix}`).join('')}, counted.events AS events, counted.visits AS visits${columns
               .filter(({ isMatched }) => isMatched)
               .map(({ column }) => `, toUInt64(matched.${column}) AS ${column}`)
               .join('')}
             FROM (${companyDays(basis, { within: within(counting) })}) AS counted
             ${matched === undefined ? '' : `LEFT JOIN (${matched}) AS matched ON matched.target = counted.company AND matched.day = counted.day`}
-            INNER JOIN (${matchingSql(tenantId, basis, lasting, knownCompanies(basis), FIRST_NUMBER).query}) AS lasting ON lasting.company = counted.company
+            INNER JOIN (${lastingSql}) AS lasting ON lasting.company = counted.company
           )
         )
       )
@@ -137,7 +171,11 @@ export function entriesSql(
       tenant: tenantId,
       since,
       ...parametersOf({ ...matching, ...counting }),
-      ...(new_days !== undefined && { new_days }),
+      ...Object.fromEntries(
+        [{ filter, suffix: '' }, ...leaves].flatMap(({ filter: part, suffix }) =>
+          part.new_days === undefined ? [] : [[`new_days${suffix}`, part.new_days]],
+        ),
+      ),
     },
   }
 }

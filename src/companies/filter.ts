@@ -9,9 +9,11 @@ import { ANY_ID, IDS_IN_PATHS } from '../../schemas/page.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { InputError } from '../run/errors.ts'
 import { encodedChars, type Parameters } from '../stores/clickhouse/reader.ts'
+import { type Condition, conditionSql, leavesOf, mapLeaves } from './condition.ts'
 import { type CompanyCondition, type Corrected, knownCompanies, targetOf } from './corrected.ts'
 import type { Need, Within } from './days.ts'
 import { ownConditions, readOwnTerm } from './facts.ts'
+import { parseCondition } from './where.ts'
 
 const DAY_MS = 86_400_000
 const FIRST_DAY = '1900-01-01'
@@ -29,6 +31,14 @@ export interface ResolvedFilter extends CompanyFilter {
   readonly eventTo: string | undefined
   /** First day of companies that are new, by `new_days`. */
   readonly newFrom: string | undefined
+  /** Its condition. */
+  readonly tree: Condition<Leaf> | undefined
+}
+
+/** A term of a condition. Its names in a query end with `suffix`, because the same field may occur several times. */
+export interface Leaf {
+  readonly filter: Omit<ResolvedFilter, 'tree' | 'condition'>
+  readonly suffix: string
 }
 
 /** A source that a filter may name. */
@@ -66,7 +76,10 @@ export function assertFilter(filter: CompanyFilter): void {
       throw new InputError(`own: ${JSON.stringify(term.slice(0, 80))} ${(error as Error).message}`)
     }
   }
-  const chars = Object.values(filter)
+  const leaves = filter.condition === undefined ? [] : leavesOf(parseCondition(filter.condition))
+  for (const leaf of leaves) assertFilter(leaf)
+  const chars = [filter, ...leaves]
+    .flatMap((part) => Object.values(part))
     .flatMap((value) => (Array.isArray(value) ? value : []))
     .reduce((sum, value) => sum + encodedChars(value), 0)
   if (chars > VALUES_MAX_CHARS) throw new InputError('the filter is too long: give fewer or shorter values')
@@ -92,9 +105,15 @@ export function resolveFilter<F extends CompanyFilter>(
       const named = sources.filter(({ name }) => name === value).map(({ id }) => id)
       return named.length > 0 ? named : [value]
     })
+  let leaves = 0
+  const leafOf = (term: CompanyFilter): Leaf => {
+    const { tree: _, ...resolved } = resolveFilter(term, nowMs, sources)
+    return { filter: resolved, suffix: `_c${++leaves}` }
+  }
   return {
     ...filter,
     ...dates,
+    tree: filter.condition === undefined ? undefined : mapLeaves(parseCondition(filter.condition), leafOf),
     source: ids(filter.source),
     source_not: ids(filter.source_not),
     eventFrom:
@@ -102,6 +121,23 @@ export function resolveFilter<F extends CompanyFilter>(
     eventTo: dates.to,
     newFrom: new_days === undefined ? undefined : dayBefore(nowMs, new_days - 1),
   }
+}
+
+/** Whether a filter names sources, whose ids must be known for it. */
+export function namesSources({ source = [], source_not = [], condition = '' }: CompanyFilter): boolean {
+  return source.length + source_not.length > 0 || condition.includes('source')
+}
+
+/** The filter itself, and the terms of its condition. */
+function partsOf(filter: ResolvedFilter): readonly Leaf[] {
+  return [{ filter, suffix: '' }, ...leavesOf(filter.tree)]
+}
+
+/** SQL of a term with the names of its own. */
+function named(sql: string, { suffix }: Leaf): string {
+  return suffix === ''
+    ? sql
+    : sql.replace(/\{(\w+):/g, `{$1${suffix}:`).replace(/\bmatched\.(\w+)/g, `matched.$1${suffix}`)
 }
 
 function dayBefore(nowMs: number, days: number): string {
@@ -138,7 +174,7 @@ export const TAGS = "if(empty(tags), [''], tags)"
  * Conditions on a row of companies. Those of a facet are apart, because the choices of a facet leave its own out.
  * They use columns of `companiesSql`, and of the subqueries `matched` and `counts` that are joined to it.
  */
-export function conditionsOf(filter: ResolvedFilter): {
+export function conditionsOf(filter: Omit<ResolvedFilter, 'tree'> & Partial<Pick<ResolvedFilter, 'tree'>>): {
   readonly facets: ReadonlyMap<Facet, string>
   readonly others: string[]
 } {
@@ -188,7 +224,16 @@ export function conditionsOf(filter: ResolvedFilter): {
     if (filter[`${name}_min`] !== undefined) others.push(`${column} >= {${name}_min:UInt64}`)
     if (filter[`${name}_max`] !== undefined) others.push(`${column} <= {${name}_max:UInt64}`)
   }
+  if (filter.tree !== undefined) others.push(conditionSql(filter.tree, (leaf) => leafSql(leaf, filter)))
   return { facets, others }
+}
+
+/** SQL of a term of a condition. @param days of the whole filter */
+export function leafSql(leaf: Leaf, { from, to }: Days): string {
+  // Only the whole filter leaves hidden companies out.
+  const { facets, others } = conditionsOf({ ...leaf.filter, from, to, hidden: 'with' })
+  // A search for spaces keeps all companies.
+  return named([...facets.values(), ...others].join(' AND ') || 'true', leaf)
 }
 
 export function hasDays({ from, to }: Days): boolean {
@@ -198,17 +243,17 @@ export function hasDays({ from, to }: Days): boolean {
 const HEAT = ['heat_min', 'heat_max'] as const
 
 /** Whether the filter compares heat, which must be computed for it. */
-export function needsHeat(filter: CompanyFilter): boolean {
-  return HEAT.some((name) => filter[name] !== undefined)
+export function needsHeat(filter: ResolvedFilter): boolean {
+  return partsOf(filter).some(({ filter: part }) => HEAT.some((name) => part[name] !== undefined))
 }
 
 /** Whether the filter compares visits, which must be counted for it. */
-export function needsVisits({ visits_min, visits_max }: CompanyFilter): boolean {
-  return visits_min !== undefined || visits_max !== undefined
+export function needsVisits(filter: ResolvedFilter): boolean {
+  return partsOf(filter).some(({ filter: { visits_min, visits_max } }) => (visits_min ?? visits_max) !== undefined)
 }
 
 /** The data that a query needs to compare with a filter and sort by a column. */
-export function needOf(filter: CompanyFilter & Days, sort?: CompanySort): Need {
+export function needOf(filter: ResolvedFilter, sort?: CompanySort): Need {
   if (needsHeat(filter) || sort === 'heat') return 'pages'
   return hasDays(filter) || needsVisits(filter) || sort === 'visits' || sort === 'unique_ips' ? 'days' : 'corrections'
 }
@@ -260,25 +305,10 @@ export function matchedSql(
 ): string | undefined {
   const sums: string[] = []
   const conditions: string[] = []
-  const add = (condition: string, column: string) => {
-    conditions.push(condition)
-    sums.push(column)
-  }
-  for (const [name, condition] of Object.entries(PAGES) as [PageField, string][]) {
-    if (!isGiven(filter, name)) continue
-    add(condition, `max(${condition}) AS ${name}_in`)
-    if (filter.page_visits_min !== undefined) {
-      sums.push(`uniqExactIf(visit, ${condition}) AS page_visits`)
-    }
-  }
-  for (const [name, column] of Object.entries(EVENT_LISTS)) {
-    for (const [end, given] of [
-      ['in', name],
-      ['out', `${name}_not`],
-    ] as const) {
-      if (!isGiven(filter, given)) continue
-      const condition = `${column} IN {${given}:Array(String)}`
-      add(condition, `max(${condition}) AS ${name}_${end}`)
+  for (const leaf of partsOf(filter)) {
+    for (const { condition, columns } of matchedOf(leaf.filter)) {
+      conditions.push(named(condition, leaf))
+      for (const [name, sql] of columns) sums.push(`${named(sql, leaf)} AS ${name}${leaf.suffix}`)
     }
   }
   if (conditions.length === 0) return undefined
@@ -289,6 +319,28 @@ export function matchedSql(
     WHERE tenant_id = {tenant:String} AND ${of.all('company')}${daysOfEvents(filter)('toDate32(timestamp)')}
       AND (${conditions.join(' OR ')})
     GROUP BY target${by === undefined ? '' : ', day'}`
+}
+
+/** Conditions on events of a filter, without those of its condition, and columns of `matchedSql` about them. */
+function matchedOf(filter: Leaf['filter']) {
+  const found: { readonly condition: string; readonly columns: (readonly [name: string, sql: string])[] }[] = []
+  for (const [name, condition] of Object.entries(PAGES) as [PageField, string][]) {
+    if (!isGiven(filter, name)) continue
+    const visits = ['page_visits', `uniqExactIf(visit, ${condition})`] as const
+    const columns = [[`${name}_in`, `max(${condition})`] as const]
+    found.push({ condition, columns: filter.page_visits_min === undefined ? columns : [...columns, visits] })
+  }
+  for (const [name, column] of Object.entries(EVENT_LISTS)) {
+    for (const [end, given] of [
+      ['in', name],
+      ['out', `${name}_not`],
+    ] as const) {
+      if (!isGiven(filter, given)) continue
+      const condition = `${column} IN {${given}:Array(String)}`
+      found.push({ condition, columns: [[`${name}_${end}`, `max(${condition})`]] })
+    }
+  }
+  return found
 }
 
 /** The days of events that decide. */
@@ -303,18 +355,24 @@ export function parametersOf(filter: ResolvedFilter | Days): Parameters {
   if (filter.from !== undefined) parameters.from = filter.from
   if (filter.to !== undefined) parameters.to = filter.to
   if (!('eventFrom' in filter)) return parameters
+  for (const { filter: part, suffix } of partsOf(filter)) {
+    for (const [name, value] of Object.entries(ownParameters(part))) parameters[`${name}${suffix}`] = value
+  }
+  const isAboutEvents = partsOf(filter).some((part) => matchedOf(part.filter).length > 0)
+  return isAboutEvents ? { ...parameters, ...eventDayParameters(filter) } : parameters
+}
+
+/** The parameters of a filter without days, and without those of its condition. */
+function ownParameters(filter: Leaf['filter']): Parameters {
+  const parameters: Record<string, string | number | readonly string[]> = {}
   if (searchOf(filter) !== '') parameters.search = searchOf(filter)
   for (const name of FACETS.flatMap((facet) => [facet, `${facet}_not`] as const)) {
     if (isGiven(filter, name)) parameters[name] = filter[name]!.map((value) => (value === NOT_KNOWN ? '' : value))
   }
-  const ofEvents =
-    Object.keys(PAGES).some((name) => isGiven(filter, name)) ||
-    Object.keys(EVENT_LISTS).some((name) => isGiven(filter, name) || isGiven(filter, `${name}_not`))
   Object.assign(parameters, pageParameters(filter), ownConditions(filter.own ?? []).parameters)
   for (const name of ['page_visits_min', 'visits_min', 'visits_max', 'events_min', 'events_max', ...HEAT] as const) {
     if (filter[name] !== undefined) parameters[name] = filter[name]
   }
-  if (ofEvents) Object.assign(parameters, eventDayParameters(filter))
   if (filter.newFrom !== undefined) parameters.new_from = filter.newFrom
   if (filter.new_since !== undefined) parameters.new_since = Date.parse(filter.new_since)
   return parameters

@@ -19,6 +19,7 @@ import {
   FACETS,
   type Facet,
   hasDays,
+  type Leaf,
   matchedSql,
   needsHeat,
   needsVisits,
@@ -250,7 +251,7 @@ export function partSql(
 /**
  * SQL of the companies that a filter keeps.
  * @param of only among these
- * @param columns of `companiesSql`
+ * @param columns of `companiesSql`, or made of what `further` needs
  */
 export function matchingSql(
   tenantId: string,
@@ -258,12 +259,14 @@ export function matchingSql(
   filter: ResolvedFilter,
   of: CompanyCondition,
   columns = 'company_id',
+  further: readonly Leaf[] = [],
 ): Sql {
   const { facets, others } = conditionsOf(filter)
+  const read = further.length === 0 ? filter : { ...filter, tree: { all: further.map((is) => ({ is })) } }
   return {
     query: `
       SELECT ${columns}
-      FROM ${joined(basis, filter, [], of)}
+      FROM ${joined(basis, read, [], of)}
       ${where([...facets.values(), ...others])}`,
     parameters: { tenant: tenantId, ...parametersOf(filter) },
   }

@@ -1,6 +1,7 @@
 import type { CompanyFilter } from '../../schemas/companies.ts'
 import { InputError } from '../run/errors.ts'
 import { readOwnTerm } from './facts.ts'
+import { bothConditions } from './where.ts'
 
 /** Lists of which a company has exactly one value. */
 const SINGLE: ReadonlySet<string> = new Set(['industry', 'category', 'country', 'classification', 'owner', 'status'])
@@ -34,6 +35,7 @@ function combined(name: string, own: unknown, value: unknown): unknown {
     if (SINGLE.has(name)) return own.filter((one) => value.includes(one))
   }
   if (own === value) return own
+  if (name === 'condition') return bothConditions(own as string, value as string)
   throw new InputError(`${name}: the segment has a filter on this already`)
 }
 

@@ -18,6 +18,13 @@ export function nextDue(schedule: Pick<ExportRecord, 'every' | 'at'>, nowMs: num
   return lastDue(schedule, nowMs) + (schedule.every === 'day' ? 1 : 7) * DAY_MS
 }
 
+/** The next times at which an export is due within `days`, milliseconds. */
+export function upcomingDue(one: Pick<ExportRecord, 'every' | 'at'>, nowMs: number, days: number): number[] {
+  const found: number[] = []
+  for (let dueMs = nextDue(one, nowMs); dueMs <= nowMs + days * DAY_MS; dueMs = nextDue(one, dueMs)) found.push(dueMs)
+  return found
+}
+
 /** The due time whose file is not written yet, milliseconds; undefined: none. Of missed times only the last one is made up. */
 export function openDue(
   one: Pick<ExportRecord, 'every' | 'at' | 'active_since' | 'paused'>,

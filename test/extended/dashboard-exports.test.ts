@@ -12,14 +12,15 @@ import { until } from '../support/until.ts'
 import { withPuts } from '../support/with-puts.ts'
 
 const DAY_MS = 86_400_000
+const FILE = '2026-11-25T06-00Z.csv'
 
 /** The dashboard with the calls of exports; its member is one of acme, which has the segment Keen. */
 async function startPage(t: TestContext, archiveLocation: Parameters<typeof exportRoutes>[0]['archiveLocation']) {
   const world = await startExports(t)
-  const { admin, client, clock, tenants } = world
+  const { admin, client, clock, tenants, store } = world
   await tenants.createTenant(tenant('other'))
   const segments = new Segments(client, clock)
-  const routes = exportRoutes({ scheduledExports: admin, segments, archiveLocation, clock })
+  const routes = exportRoutes({ scheduledExports: admin, segments, archiveLocation, exportFiles: store, clock })
   const all = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...routes]
   const dashboard = await startDashboard(t, client, all)
   const [segment] = await segments.list('acme')
@@ -55,10 +56,12 @@ test('no call about exports answers for another tenant, without a session or its
   for (const { method, path } of routes) {
     const of = path.replace(':tenant', 'other')
     const body = path.endsWith('/exports') ? { ...daily, segment_id: segment.id } : { export_id: theirs.id }
-    const answer = method === 'GET' ? await client.get(of) : await client.post(of, body)
+    const query = path.endsWith('/file') ? `?${new URLSearchParams({ export_id: theirs.id, file: FILE })}` : ''
+    const answer = method === 'GET' ? await client.get(of + query) : await client.post(of, body)
     assert.deepEqual([answer.status, await answer.json()], [404, { detail: 'tenant not found' }], `${method} ${path}`)
     const none = await fetch(dashboard.url + of, { method, ...(method === 'POST' && { body: '{}' }) })
     assert.equal(none.status, 401, `${method} ${path}`)
+    if (query !== '') assert.equal((await client.get(of.replace('other', 'acme') + query)).status, 422)
     if (method === 'GET') continue
     const forged = await client.post(of.replace('other', 'acme'), body, { 'x-csrf-token': 'x' })
     assert.equal(forged.status, 403, `${method} ${path}`)
@@ -71,7 +74,7 @@ test('no call about exports answers for another tenant, without a session or its
 })
 
 test('an export is made, run, paused, resumed and removed, and shows its files', async (t) => {
-  const { dashboard, daily, clock, start, files, client: redis } = await startPage(t, BUCKET)
+  const { dashboard, daily, clock, start, files, read: readFile, client: redis } = await startPage(t, BUCKET)
   const client = await dashboard.signIn(member)
   assert.deepEqual(await read(client), {
     ...{ exports: [], exports_max: 20, store: { kind: 'bucket', place: 's3://lists/ipid' } },
@@ -102,8 +105,28 @@ test('an export is made, run, paused, resumed and removed, and shows its files',
   assert.deepEqual(runs, [{ at: last!.written_at, object: KEY, rows: 2, bytes: last!.bytes, error: null }])
   assert.equal(written.next_at, new Date(SIX + DAY_MS).toISOString())
 
+  const fileAt = (file: string, id = export_id) =>
+    client.get(at(`/file?${new URLSearchParams({ export_id: id, file })}`))
+  const file = await fileAt(FILE)
+  assert.deepEqual(
+    ['content-type', 'content-disposition'].map((name) => file.headers.get(name)),
+    ['text/csv; charset=utf-8', `attachment; filename="Daily-${FILE}"`],
+  )
+  assert.equal(Buffer.from(await file.arrayBuffer()).toString(), await readFile(KEY))
+  for (const [name, status] of [
+    ['2026-11-24T06-00Z.csv', 404],
+    ['../../../Daily/x.csv', 422],
+    ['', 422],
+  ] as const)
+    assert.equal((await fileAt(name)).status, status, name)
+  assert.deepEqual(written.upcoming.length, 7)
+  assert.deepEqual(
+    [written.upcoming[0], written.upcoming[6]],
+    [SIX + DAY_MS, SIX + 7 * DAY_MS].map((ms) => new Date(ms).toISOString()),
+  )
+
   const paused = await post<ListedExport>(client, '/pause', { export_id })
-  assert.deepEqual([paused.paused?.by, paused.next_at], ['person', null])
+  assert.deepEqual([paused.paused?.by, paused.next_at, paused.upcoming], ['person', null, []])
   clock.nowMs += 120_000
   const asked = await post<ListedExport>(client, '/run', { export_id })
   assert.equal(asked.open_since, new Date(clock.nowMs).toISOString())

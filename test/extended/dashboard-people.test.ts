@@ -18,6 +18,8 @@ import { route } from '../../src/dashboard/server/route.ts'
 import { keyRoutes } from '../../src/dashboard/server/routes/keys.ts'
 import { peopleRoutes } from '../../src/dashboard/server/routes/people.ts'
 import { authorOf, Sessions } from '../../src/dashboard/server/sessions.ts'
+import { RedisSharedLinks } from '../../src/dashboard/shared-links/redis/link-store.ts'
+import { SharedLinks } from '../../src/dashboard/shared-links/shared-links.ts'
 import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -39,7 +41,8 @@ const who = route({
 })
 const admin = new TenantAdmin({ store: tenants, plans: new Map(Object.entries(DEFAULT_PLANS)), clock: systemClock })
 const alerts = new RedisAlerts(redis)
-const parts = { people, sessions, admin, alerts, publicUrl: undefined, clock: systemClock }
+const sharedLinks = new SharedLinks(new RedisSharedLinks(redis), new RedisPersonStore(redis), systemClock)
+const parts = { people, sessions, admin, alerts, sharedLinks, publicUrl: undefined, clock: systemClock }
 const PEOPLE = [...ROUTES, who, ...peopleRoutes(parts), ...keyRoutes({ admin })]
 
 /** An instance without sessions and people. */
@@ -319,7 +322,15 @@ test('the end of a session without a person ends the links that it made', async 
   const [first, second, kept] = [await link(nameless), await link(operator), await link(await dashboard.signIn())]
   const { people: found, operators } = await list(operator)
   const session = found.find(({ sessions }) => sessions.length > 0)!.sessions[0]!
+  const by = { id: `session:${session.id}`, name: 'member' }
+  await sharedLinks.create(member.tenant, { name: 'List', target: { where: '' }, columns: [], by, days: 7 })
   assert.deepEqual(await post(operator, `${PATH}/end`, { id: session.id }), { ended: 2 })
+  const { shared_links: still } = await operator.read<MadeAnswer>(`${PATH}/made?maker=${by.id}`)
+  assert.deepEqual(
+    still.map(({ name, last_used }) => [name, last_used]),
+    [['List', null]],
+    'a list that it shared is named, to be revoked',
+  )
   const other = operators.flatMap(({ sessions: own }) => own).find(({ is_current }) => is_current)!
   await post(operator, `${PATH}/end`, { id: other.id })
   for (const ended of [first, second]) assert.equal((await open(ended)).headers.location, '/?sign-in=failed')

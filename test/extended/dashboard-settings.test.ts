@@ -73,6 +73,7 @@ const SETTINGS = settingsRoutes({
   sessions,
   people: new People(new RedisPersonStore(redis), sessions, systemClock),
   alerts: new RedisAlerts(redis),
+  sharedLinks: { list: async () => [] },
   publicUrl: undefined,
   quota,
   lookupCounts: quota,

@@ -36,7 +36,8 @@ test('programs read the companies of their tenant, page by page and filtered', a
     created_at: '2026-01-01T00:00:00.000Z',
   }
   const fresh = { ...segment, id: 'n', name: 'New', where: 'new_days=1' }
-  const segments = { list: async (tenantId: string) => (tenantId === 'acme' ? [segment, fresh] : []) }
+  const either = { ...segment, id: 'e', name: 'Either', where: '(country=FR or visits>=2)' }
+  const segments = { list: async (tenantId: string) => (tenantId === 'acme' ? [segment, fresh, either] : []) }
   const { url } = await startHttp(t, { companies, segments, authenticator })
   t.after(() => client.close())
   const page = (path: string) => ({ extra: `{"url":"https://shop.example${path}"}` })
@@ -105,6 +106,16 @@ test('programs read the companies of their tenant, page by page and filtered', a
   assert.deepEqual(await ids(`${ofSegment}&country=FR&country=DE&visits>=2`), ['a.example'])
   const ofOthers = await fetch(`${url}/v1/companies${ofSegment}`, { headers: { 'x-api-key': OTHER_KEY } })
   assert.equal(ofOthers.status, 422)
+  const text = encodeURIComponent
+  assert.deepEqual(await ids(`?condition=${text('country=FR or visits>=2')}`), ['a.example', 'b.example'])
+  assert.deepEqual(await ids(`?where=${text(`days=60,${either.where}`)}&country=DE`), ['a.example'])
+  assert.deepEqual(await ids(`?where=${text(either.where)}&condition=${text('not source=Website')}`), ['b.example'])
+  assert.deepEqual(await ids(`?segment=Either&condition=${text('search=b or page~nothing')}`), ['b.example'])
+  assert.equal((await ids(`?condition=${text('search=" " or country=FR')}`)).length, 4)
+  const refused = await fetch(`${url}/v1/companies?where=${text('(country=FR or')}`, { headers })
+  const { detail, errors } = (await refused.json()) as ErrorBody
+  assert.deepEqual([refused.status, errors?.[0]?.path], [422, 'where'])
+  assert.match(detail, /^at the end: here comes not, \( or a term/)
   const [counted] = (await get('?days=1&search=a.ex')).companies
   assert.deepEqual([counted!.events, counted!.visits, counted!.unique_ips], [1, 1, 1])
 

@@ -9,6 +9,7 @@ import { People } from '../../src/dashboard/server/people.ts'
 import type { DashboardRoute } from '../../src/dashboard/server/route.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
 import { type Grant, type Session, Sessions } from '../../src/dashboard/server/sessions.ts'
+import type { SharedPages } from '../../src/dashboard/shared-links/shared-page.ts'
 import { type Clock, systemClock } from '../../src/run/clock.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
@@ -71,6 +72,8 @@ interface DashboardSetting {
   readonly onSignedOut?: (session: Session) => void
   readonly persisted?: () => Promise<void>
   readonly clock?: Clock
+  /** Default: no link works. */
+  readonly sharedPages?: Pick<SharedPages, 'open'>
 }
 
 /** The listener in this process, on a Redis of the test. */
@@ -94,6 +97,7 @@ export async function startDashboard(
     people,
     routes,
     addresses: new RedisAddresses(redis),
+    sharedPages: options.sharedPages ?? { open: async () => ({ status: 404, body: '' }) },
     findTenant: (id) => tenants.getTenant(id),
     persisted: options.persisted ?? (async () => {}),
     clock,

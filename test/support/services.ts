@@ -484,6 +484,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         sessions,
         people: {} as People,
         addresses: { addressOf: async () => undefined, confirm: async () => false },
+        sharedPages: { open: async () => ({ status: 404, body: '' }) },
         routes: [],
         findTenant: async () => undefined,
         clock: systemClock,

@@ -1,6 +1,7 @@
 import '@fontsource-variable/inter/wght.css'
 import './design/tokens.css'
 import './design/base.css'
+import './design/shared-page.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 

@@ -34,6 +34,7 @@ import { People } from './pages/people.tsx'
 import { ReadPages } from './pages/read-pages.tsx'
 import { Received } from './pages/received.tsx'
 import { Settings as SettingsPage } from './pages/settings.tsx'
+import { SharedLinks } from './pages/shared-links.tsx'
 import { Sources } from './pages/sources.tsx'
 import { OverviewMoved, Start, TenantStart } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
@@ -139,6 +140,11 @@ export const PAGES: readonly PageEntry[] = [
     path: '/t/:tenant/settings/people',
     page: People,
     title: 'People',
+  },
+  {
+    path: '/t/:tenant/settings/shared-links',
+    page: SharedLinks,
+    title: 'Shared links',
   },
   {
     path: '/system',

@@ -12,10 +12,12 @@ import { tenantEnricher } from '../../enrichment/judge.ts'
 import { ExportAdmin } from '../../exports/admin.ts'
 import type { HttpServer } from '../../http/engine/server.ts'
 import type { Enricher, Hostnames } from '../../pipeline/event/enrichment.ts'
+import { openObjectStore } from '../../pipeline/sinks/archive/destination.ts'
 import { UploadedFiles } from '../../pipeline/sources/batch/redis/uploaded-files.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
+import type { ObjectStore } from '../../stores/objects/object-store.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
@@ -37,6 +39,9 @@ import { dashboardRoutes } from '../server/routes.ts'
 import { createDashboard } from '../server/server.ts'
 import { Sessions } from '../server/sessions.ts'
 import type { Judge } from '../server/upload-preview.ts'
+import { RedisSharedLinks } from '../shared-links/redis/link-store.ts'
+import { SharedLinks } from '../shared-links/shared-links.ts'
+import { SharedPages } from '../shared-links/shared-page.ts'
 import { liveDependencies } from './live.ts'
 import { apiUrlOf, settingsOf } from './settings.ts'
 import { type DashboardTables, dashboardTables } from './tables.ts'
@@ -62,7 +67,9 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const tenants = new RedisTenantStore(redis)
   const counters = new RedisTokenCounters(redis)
   const sessions = new Sessions(new RedisSessionStore(redis, clock), clock)
-  const people = new People(new RedisPersonStore(redis), sessions, clock)
+  const personStore = new RedisPersonStore(redis)
+  const people = new People(personStore, sessions, clock)
+  const sharedLinks = new SharedLinks(new RedisSharedLinks(redis), personStore, clock)
   const { services, uploads } = uploadsOf(context)
   const findTenant = (id: string) => tenants.getTenant(id)
   const access = new Access(sessions, findTenant)
@@ -71,7 +78,8 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const tables = dashboardTables(context, tenants, correctionsLock(redis))
   const { accuracy, companies, corrections, home, imports, intentPages, overview, pages, activity } = tables
   const favicons = faviconsOf(context)
-  const settings = settingsOf(context, redis, { sessions, people }, tables)
+  const exportFiles = openObjectStore(context.archiveLocation)
+  const settings = settingsOf(context, redis, { sessions, people, sharedLinks }, tables)
   const routes = dashboardRoutes({
     ...{
       tenants,
@@ -99,7 +107,9 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     settings,
     uploads,
     ...live,
-    ...alertDependencies(context, redis, tables),
+    sharedLinks,
+    publicUrl,
+    ...alertDependencies(context, redis, exportFiles, tables),
   })
   let http: HttpServer | undefined
   const listener: Service = {
@@ -113,6 +123,10 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
         sessions,
         people,
         addresses: new RedisAddresses(redis),
+        sharedPages: new SharedPages({
+          ...{ links: sharedLinks, companies, counters, findTenant, clock },
+          segments: new Segments(redis, clock),
+        }),
         routes,
         findTenant,
         persisted: () => orUnavailable(persisted(redis), 'the change may not be on disk yet'),
@@ -129,6 +143,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
       favicons?.stop()
       await http?.stop()
       await tables.close()
+      await exportFiles.close()
     },
   }
   return { services: [...services, listener], url: () => http?.url }
@@ -150,6 +165,7 @@ function faviconsOf({ config, telemetry: { clock, log } }: ProcessContext): Favi
 function alertDependencies(
   { config, telemetry: { clock }, archiveLocation }: ProcessContext,
   redis: RedisClient,
+  exportFiles: ObjectStore,
   { alertVisits }: Pick<DashboardTables, 'alertVisits'>,
 ): AlertDependencies & SegmentDependencies & Omit<ExportDependencies, 'clock'> {
   const scheduledExports = new ExportAdmin(redis, clock)
@@ -159,7 +175,7 @@ function alertDependencies(
     deliveries: new RedisDeliveries(redis),
     segments: new Segments(redis, clock),
     exports: scheduledExports.exports,
-    ...{ scheduledExports, archiveLocation },
+    ...{ scheduledExports, archiveLocation, exportFiles },
     alertTrials: new AlertTrials(alertVisits, clock),
     canEmail: config.smtpUrl !== undefined,
   }

@@ -16,6 +16,7 @@ import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
 import type { People } from '../server/people.ts'
 import type { SettingsDependencies } from '../server/routes.ts'
 import type { Sessions } from '../server/sessions.ts'
+import type { SharedLinks } from '../shared-links/shared-links.ts'
 import type { DashboardTables } from './tables.ts'
 
 /** Requests of jobs that apply rules to stored events. */
@@ -47,7 +48,11 @@ export function apiUrlOf({ host, port }: Config): string {
 export function settingsOf(
   context: ProcessContext,
   redis: RedisClient,
-  { sessions, people }: { readonly sessions: Sessions; readonly people: People },
+  {
+    sessions,
+    people,
+    sharedLinks,
+  }: { readonly sessions: Sessions; readonly people: People; readonly sharedLinks: SharedLinks },
   { overview, trials, sources: counts }: Pick<DashboardTables, 'overview' | 'trials' | 'sources'>,
 ): SettingsDependencies {
   const { config, telemetry, enrichment, pipeline } = context
@@ -60,6 +65,7 @@ export function settingsOf(
     clock,
     sessions,
     people,
+    sharedLinks,
     alerts: new RedisAlerts(redis),
     publicUrl,
     quota: sharedLimits(counters, clock).lookups,

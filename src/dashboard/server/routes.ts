@@ -21,6 +21,7 @@ import { reenrichmentRoutes } from './routes/reenrichments.ts'
 import { type RuleDependencies, ruleRoutes } from './routes/rules.ts'
 import { type SegmentDependencies, segmentRoutes } from './routes/segments.ts'
 import { type SessionDependencies, sessionRoute } from './routes/session.ts'
+import { type SharedLinkDependencies, sharedLinkRoutes } from './routes/shared-links.ts'
 import { type SourceDependencies, sourceRoutes } from './routes/sources.ts'
 import { type SystemDependencies, systemRoutes } from './routes/system.ts'
 import { type TenantDependencies, tenantRoutes } from './routes/tenants.ts'
@@ -45,6 +46,7 @@ interface DashboardDependencies
     SegmentDependencies,
     AlertDependencies,
     ExportDependencies,
+    SharedLinkDependencies,
     AccuracyDependencies,
     OverviewDependencies,
     HomeDependencies,
@@ -73,6 +75,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...segmentRoutes(parts),
     ...alertRoutes(parts),
     ...exportRoutes(parts),
+    ...sharedLinkRoutes(parts),
     ...accuracyRoutes(parts),
     liveRoute(parts),
     ...uploadRoutes(parts.uploads),

@@ -16,6 +16,7 @@ import { forCaller } from '../../run/caller.ts'
 import type { Clock } from '../../run/clock.ts'
 import { READ_WORK_MS } from '../../stores/clickhouse/read-limits.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
+import type { SharedPages } from '../shared-links/shared-page.ts'
 import { Access } from './access.ts'
 import { Confirming } from './confirming.ts'
 import { SessionCookie } from './cookie.ts'
@@ -37,6 +38,8 @@ interface DashboardOptions {
   readonly sessions: Sessions
   readonly people: Pick<People, 'introduce' | 'remove'>
   readonly addresses: Pick<RedisAddresses, 'addressOf' | 'confirm'>
+  /** Pages for people without an account. */
+  readonly sharedPages: Pick<SharedPages, 'open'>
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
   /** Resolves when earlier changes are on disk. */
@@ -161,8 +164,9 @@ class Gate {
     ]
   }
 
-  /** Files of the pages. Every other path gets `index.html`, which draws the page in the browser. */
+  /** Files of the pages, and pages of shared links. Every other path gets `index.html`, which draws the page in the browser. */
   pages({ index, assets }: PageFiles): Target[] {
+    const { sharedPages } = this.#options
     const asset = (exchange: Exchange) => {
       const file = assets.get(exchange.request.parameters[0]!)
       if (file === undefined) throw new HttpError(404, 'file not found')
@@ -172,7 +176,7 @@ class Gate {
     const none = (): never => {
       throw new HttpError(404, 'unknown call')
     }
-    const get = (path: string, respond: (exchange: Exchange) => HttpResponse): Target[] =>
+    const get = (path: string, respond: (exchange: Exchange) => HttpResponse | Promise<HttpResponse>): Target[] =>
       (['GET', 'HEAD'] as const).map((method) => ({
         method,
         path,
@@ -180,6 +184,7 @@ class Gate {
       }))
     return [
       ...get('/assets/:name', asset),
+      ...get('/shared/:tenant/:secret', (exchange) => sharedPages.open(exchange, index.plain.toString())),
       ...unknownCalls.map(
         (path): Target => ({ method: 'any', path, endpoint: { path: '(none)', respond: this.#guarded(none) } }),
       ),

@@ -235,7 +235,8 @@ export function signInUrl(dashboardUrl: string, secret: string): string {
   return `${dashboardUrl.replace(/\/$/, '')}/sign-in?token=${secret}`
 }
 
-function newSecret(): string {
+/** 256 random bits as text. */
+export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
@@ -244,6 +245,7 @@ export function isSecret(text: string): boolean {
   return /^[\w-]{43}$/.test(text)
 }
 
-function digestOf(secret: string): string {
+/** SHA-256 of a secret, in hex: what is stored of it. */
+export function digestOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }

@@ -37,8 +37,13 @@ export function signInPage(index: string, { token, asksName, replaced }: SignInQ
 
 /** @param index HTML of the pages, for the head */
 export function pageWithoutScripts(index: string, content: string): string {
-  const body = `<body><main class="ui-splash"><h1>ipid</h1>${content}</main></body>`
-  return index.replace(/<script[\s\S]*?<\/script>/g, '').replace(/<body>[\s\S]*<\/body>/, () => body)
+  return withBody(index, `<main class="ui-splash"><h1>ipid</h1>${content}</main>`)
+}
+
+/** The head of the pages without scripts, and another body. */
+export function withBody(index: string, body: string): string {
+  const whole = `<body>${body}</body>`
+  return index.replace(/<script[\s\S]*?<\/script>/g, '').replace(/<body>[\s\S]*<\/body>/, () => whole)
 }
 
 function named({ name, tenant }: Grant): string {

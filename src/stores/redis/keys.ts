@@ -225,6 +225,10 @@ export const keys = {
     tenantId === undefined ? '{tenants}:sign-ins' : `{tenants}:sign-ins-of:${tenantId}`,
   /** Hash: id of a person → JSON of a tenant's member. */
   people: (tenantId: string) => `{tenants}:people-of:${tenantId}`,
+  /** Hash: SHA-256 of the secret of a shared link → JSON of the link. */
+  sharedLinks: (tenantId: string) => `{tenants}:shared-links-of:${tenantId}`,
+  /** Hash: the same digest → milliseconds of the last use of the link. */
+  sharedLinkUses: (tenantId: string) => `{tenants}:shared-link-uses-of:${tenantId}`,
 }
 
 /** Fields of a job's progress. Every other field is a reason of drops. */

@@ -16,6 +16,7 @@ async function start(t: TestContext, host: string, port: number): Promise<void> 
     ...{
       routes: [],
       addresses: { addressOf: async () => undefined, confirm: async () => false },
+      sharedPages: { open: async () => ({ status: 404, body: '' }) },
       findTenant: async () => undefined,
     },
     ...{ persisted: async () => {}, clock: systemClock, log: silent, metrics: new Registry() },

@@ -17,7 +17,10 @@ export function segmentCommand(context: CliContext): Command {
   const segment = new Command('segment')
 
   addSubcommand(segment, 'create <tenant> <name>', 'create a segment')
-    .requiredOption('--where <filter>', "such as 'industry=Software,country=DE,visits>=3,days=30,page~/pricing'")
+    .requiredOption(
+      '--where <filter>',
+      "such as 'industry=Software,days=30,page~/pricing' or '(country=DE or heat>=50) and not tag=customer'",
+    )
     .action(async (tenant: string, name: string, { where = '', json }: SegmentOptions, command: Command) => {
       print(tenant, await manage(tenant, command, (segments) => segments.create(tenant, name, where)), json)
     })

@@ -14,10 +14,12 @@ import { country } from '../lib/days.ts'
 import { number } from '../lib/format.ts'
 import { ownTermOf } from '../lib/own-terms.ts'
 import type { UrlChange } from '../lib/url-state.ts'
+import { ConditionChip } from './condition-chip.tsx'
 import { OtherFilters } from './other-filters.tsx'
 import { OwnFilters } from './own-filters.tsx'
 
 interface FiltersProps {
+  readonly tenant: string
   readonly state: URLSearchParams
   readonly choices: CompanyChoices | undefined
   /** Columns of the tenant's own. */
@@ -56,11 +58,12 @@ const MORE = {
   new_days: 'New',
   hidden: 'Hidden companies',
   merged: 'Merged companies',
+  condition: 'Any of, none of',
 } as const
 type More = keyof typeof MORE
 
 /** Filters of the list of companies. The URL holds them. */
-export function Filters({ state, choices, columns, set, searchRef }: FiltersProps) {
+export function Filters({ tenant, state, choices, columns, set, searchRef }: FiltersProps) {
   // Ignore an invalid value in the URL.
   const { page_visits_min, visits_min, heat_min, new_since, new_days, hidden, merged } = viewOf(state)
   const [opened, setOpened] = useState<readonly More[]>([])
@@ -162,6 +165,14 @@ export function Filters({ state, choices, columns, set, searchRef }: FiltersProp
           onChange={(terms) => set({ own: terms, page: '' })}
         />
         <OtherFilters state={state} set={set} />
+        {isShown('condition') && (
+          <ConditionChip
+            tenant={tenant}
+            condition={state.get('condition') ?? ''}
+            isOpenAtFirst={isOpenAtFirst('condition')}
+            onChange={(condition) => change('condition', condition)}
+          />
+        )}
         {more.length > 0 && (
           <Menu
             label="More filters"

@@ -112,6 +112,7 @@ export function viewOf(state: URLSearchParams): CompanyView {
     ...daysOf(state),
     new_since: momentOf(of('new'), DAY_OR_TIME),
     new_days: dayCountOf(of('new_days')),
+    condition: of('condition') || undefined,
     sort,
     direction: direction === 'asc' || direction === 'desc' ? direction : undefined,
   } as CompanyView
@@ -207,12 +208,13 @@ export const FILTER_NAMES = [
   'heat_min',
   'new',
   'new_days',
+  'condition',
   ...OTHER_LISTS,
   ...OTHER_COUNTS,
 ] as const
 
 /** Names in a URL that change how a list is shown, and not which companies are in it. */
-const LOOKS = ['page', 'sort', 'dir', 'hide', 'show', 'segment']
+const LOOKS = ['page', 'sort', 'dir', 'hide', 'show', 'segment', 'feed']
 
 /** The part of a URL that says which companies a list has. */
 export function searchOf(state: URLSearchParams): string {

@@ -38,6 +38,16 @@ export function segmentFilter(state: URLSearchParams): CompanyFilter {
   return known({ ...filter, ...(last === undefined ? { from, to } : { days: last }) })
 }
 
+/** What a shared link to the list shows: its segment, which may change, or else the filter of the URL. */
+export function sharedOf(
+  state: URLSearchParams,
+  segment: Pick<ListedSegment, 'segment_id' | 'filter'> | undefined,
+): { readonly segment_id: string } | { readonly filter: CompanyFilter } {
+  const filter = segmentFilter(state)
+  if (segment !== undefined && isSameFilter(filter, segment.filter)) return { segment_id: segment.segment_id }
+  return { filter }
+}
+
 /** The URL of the list with the filter of a segment. */
 export function segmentPath(
   tenant: string,

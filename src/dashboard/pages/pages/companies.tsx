@@ -8,8 +8,10 @@ import type { UnknownVisits } from '../../../../schemas/unknown-networks.ts'
 import { CompanyBulk } from '../components/company-bulk.tsx'
 import { CompanyTable } from '../components/company-table.tsx'
 import { ExportCsv } from '../components/export-csv.tsx'
+import { Feeds, useShownFeed } from '../components/feeds.tsx'
 import { Filters } from '../components/filters.tsx'
 import { SegmentBar, useShownSegment } from '../components/segment-bar.tsx'
+import { Share } from '../components/share.tsx'
 import { Button, IconButton, LinkButton } from '../design/button.tsx'
 import { CodeLine } from '../design/code.tsx'
 import { DateRange } from '../design/date-range.tsx'
@@ -41,6 +43,7 @@ import { counted, number } from '../lib/format.ts'
 import { ingestLine } from '../lib/ingest-line.ts'
 import { useOwnColumns } from '../lib/own-columns.ts'
 import type { PageProps } from '../lib/page-props.ts'
+import { sharedOf } from '../lib/segment-view.ts'
 import { useSession } from '../lib/session.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useChoices, useCompanies, useDetails, useFrozenRows } from '../lib/use-companies.ts'
@@ -91,6 +94,7 @@ export function Companies({ parameters }: PageProps) {
   const hide = (state.get('hide') ?? '').split(',').filter((name) => name !== '')
   const range = rangeOf(state)
   const segment = useShownSegment(state)
+  const feed = useShownFeed(state)
   return (
     <Page
       title={segment?.name ?? 'Companies'}
@@ -107,6 +111,13 @@ export function Companies({ parameters }: PageProps) {
             hasAll
             onChange={(next) => set({ ...rangeChange(next), page: '' })}
           />
+          <Share
+            key={choiceOf}
+            tenant={tenant}
+            shared={{ ...sharedOf(state, segment), sort: view.sort, direction: view.direction }}
+            name={segment?.name ?? 'Companies'}
+            columns={shown}
+          />
           <LinkButton icon={FileUp} href={`/t/${tenant}/companies/import`}>
             Import
           </LinkButton>
@@ -115,7 +126,15 @@ export function Companies({ parameters }: PageProps) {
       }
     >
       <Stack gap={3}>
-        <Filters state={state} choices={choices.value} columns={own} set={set} searchRef={searchField} />
+        <Filters
+          tenant={tenant}
+          state={state}
+          choices={choices.value}
+          columns={own}
+          set={set}
+          searchRef={searchField}
+        />
+        {segment === undefined && <Feeds tenant={tenant} state={state} isFiltered={isFiltered} />}
         <Row justify="between">
           {chosen.size > 0 ? (
             <CompanyBulk
@@ -139,7 +158,7 @@ export function Companies({ parameters }: PageProps) {
             </Row>
           )}
           <Row gap={2}>
-            <SegmentBar tenant={tenant} state={state} isFiltered={isFiltered} />
+            <SegmentBar tenant={tenant} state={state} isFiltered={isFiltered && feed === undefined} />
             {isFiltered && (
               <Button
                 size="s"

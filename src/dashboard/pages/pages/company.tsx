@@ -11,6 +11,7 @@ import type { CorrectionsStateAnswer } from '../../../../schemas/dashboard/corre
 import { CompanyAvatar } from '../components/company-avatar.tsx'
 import { CompanyHeatBadge } from '../components/company-heat.tsx'
 import { PastJob } from '../components/past-job.tsx'
+import { Share } from '../components/share.tsx'
 import { type Bar, BarList } from '../design/bar-list.tsx'
 import { Chart } from '../design/chart.tsx'
 import { CodeBlock } from '../design/code.tsx'
@@ -25,7 +26,7 @@ import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { Time } from '../design/time.tsx'
 import { companiesPath } from '../lib/company-links.ts'
-import { listPath } from '../lib/company-view.ts'
+import { listPath, shownColumns } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
 import { indentedJson } from '../lib/indented-json.ts'
@@ -108,6 +109,13 @@ export function Company({ parameters }: PageProps) {
       actions={
         <>
           <CompanyActions key={id} tenant={tenant} answer={value} correction={correction} changed={changed} />
+          <Share
+            key={`share ${id}`}
+            tenant={tenant}
+            shared={{ company_id: id }}
+            name={company.name}
+            columns={shownColumns(new URLSearchParams())}
+          />
           <Segmented
             label="Days"
             value={days}

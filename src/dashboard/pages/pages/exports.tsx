@@ -13,6 +13,7 @@ import { post } from '../lib/api.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { ExportCalendar } from './exports/export-calendar.tsx'
 import { type ExportAction, ExportList } from './exports/export-list.tsx'
 import { FilesDialog } from './exports/files-dialog.tsx'
 
@@ -72,8 +73,11 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
         </EmptyState>
       )}
       {exports.length > 0 && <ExportList tenant={tenant} exports={exports} onAct={act} />}
+      {exports.length > 0 && <ExportCalendar tenant={tenant} exports={exports} />}
       {isFull && <Text tone="soft">A tenant has at most {max} exports: remove one to add another.</Text>}
-      {dialog?.action === 'files' && shown !== undefined && <FilesDialog shown={shown} onClose={close} />}
+      {dialog?.action === 'files' && shown !== undefined && (
+        <FilesDialog tenant={tenant} shown={shown} onClose={close} />
+      )}
       {dialog?.action === 'remove' && shown !== undefined && (
         <RemoveExport tenant={tenant} shown={shown} onRemoved={list.reload} onClose={close} />
       )}

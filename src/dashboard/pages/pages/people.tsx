@@ -165,8 +165,8 @@ function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps) {
       }
     >
       <Text>
-        They are signed out everywhere at once. Links that they did not open, and invitations that they made and that
-        were not opened, stop working.
+        They are signed out everywhere at once. Links that they did not open, invitations that they made and that were
+        not opened, and lists and companies that they shared stop working.
       </Text>
       <Text tone="soft">
         Name and e-mail address are deleted here. Their changes keep their name. The next step lists the keys, sources,

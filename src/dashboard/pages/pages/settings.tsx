@@ -1,4 +1,4 @@
-import { UsersRound } from 'lucide-preact'
+import { Share2, UsersRound } from 'lucide-preact'
 import { LinkButton } from '../design/button.tsx'
 import { Page, Section } from '../design/page.tsx'
 import type { PageProps } from '../lib/page-props.ts'
@@ -7,7 +7,7 @@ import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
 import { Rules } from './settings/rules.tsx'
 
-/** Plan, keys, rules and intent pages of a tenant, and the way to its people. */
+/** Plan, keys, rules and intent pages of a tenant, and the ways to its people and shared links. */
 export function Settings({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   return (
@@ -23,6 +23,15 @@ export function Settings({ parameters }: PageProps) {
         actions={
           <LinkButton href={`/t/${tenant}/settings/people`} icon={UsersRound}>
             Manage people
+          </LinkButton>
+        }
+      />
+      <Section
+        title="Shared links"
+        description="Lists and companies that people without an account can read."
+        actions={
+          <LinkButton href={`/t/${tenant}/settings/shared-links`} icon={Share2}>
+            Manage shared links
           </LinkButton>
         }
       />

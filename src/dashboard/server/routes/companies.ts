@@ -7,6 +7,8 @@ import {
   type CompaniesVersion,
   CompanyChoicesQuery,
   CompanyDetailsBody,
+  type ConditionAnswer,
+  ConditionQuery,
 } from '../../../../schemas/dashboard/companies.ts'
 import {
   type CompanyAnswer,
@@ -19,6 +21,8 @@ import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import type { StoredCompany } from '../../../companies/company.ts'
 import { companiesCsv } from '../../../companies/csv.ts'
 import { assertFilter } from '../../../companies/filter.ts'
+import { groupsOf } from '../../../companies/groups.ts'
+import { formatCondition, parseCondition } from '../../../companies/where.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
 import { explain } from '../../../lookup/explain.ts'
@@ -102,6 +106,17 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       async handle({ tenant, query }) {
         assertFilter(query)
         return json(await companies.choices(tenant.id, query))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/condition`,
+      query: ConditionQuery,
+      handle({ query }) {
+        const condition = parseCondition(query.condition)
+        assertFilter(query)
+        const answer: ConditionAnswer = { condition: formatCondition(condition), groups: groupsOf(condition) ?? null }
+        return json(answer)
       },
     }),
     route({

@@ -1,6 +1,7 @@
 import {
   CreateExportBody,
   ExportBody,
+  ExportFileQuery,
   type ExportsAnswer,
   type ListedExport,
 } from '../../../../schemas/dashboard/exports.ts'
@@ -8,9 +9,13 @@ import { EXPORT_LIMITS } from '../../../../schemas/limits.ts'
 import type { Segments } from '../../../companies/segments/segments.ts'
 import type { ExportAdmin } from '../../../exports/admin.ts'
 import type { Export, ExportRun } from '../../../exports/redis/export-store.ts'
-import { exportFolder, nextDue, openSince, placeOf } from '../../../exports/schedule.ts'
+import { exportFolder, nextDue, openSince, placeOf, upcomingDue } from '../../../exports/schedule.ts'
+import { HttpError } from '../../../http/engine/http-error.ts'
 import type { ArchiveLocation } from '../../../pipeline/declaration/destination.ts'
 import type { Clock } from '../../../run/clock.ts'
+import { TenantSlots } from '../../../run/tenant-slots.ts'
+import { EXPORTS } from '../../../stores/clickhouse/read-limits.ts'
+import type { ObjectStore } from '../../../stores/objects/object-store.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface ExportDependencies {
@@ -18,14 +23,17 @@ export interface ExportDependencies {
   readonly segments: Segments
   /** Where their files are. */
   readonly archiveLocation: ArchiveLocation
+  readonly exportFiles: Pick<ObjectStore, 'get'>
   readonly clock: Clock
 }
 
 const PATH = '/api/tenants/:tenant/exports'
+const CALENDAR_DAYS = 7
 
 /** Scheduled exports (src/exports/README.md). */
 export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
-  const { scheduledExports: admin, segments, archiveLocation, clock } = parts
+  const { scheduledExports: admin, segments, archiveLocation, exportFiles, clock } = parts
+  const downloads = new TenantSlots(EXPORTS)
   const listed = async (one: Export): Promise<ListedExport> => {
     const [segment, state, askedMs] = await Promise.all([
       segments.get(one.tenantId, one.segment_id),
@@ -39,6 +47,7 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
       ...{ export_id: id, name, segment: { segment_id: one.segment_id, name: segment?.name ?? null } },
       ...{ every, at, format, keep, folder: exportFolder(tenantId, name), created_at, paused: paused ?? null },
       next_at: paused === undefined ? iso(nextDue(one, clock.now())) : null,
+      upcoming: paused === undefined ? upcomingDue(one, clock.now(), CALENDAR_DAYS).map(iso) : [],
       open_since: openMs === undefined ? null : iso(openMs),
       last:
         last === undefined
@@ -82,6 +91,22 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
           },
         }
         return json(answer)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/file`,
+      query: ExportFileQuery,
+      async handle({ tenant, query: { export_id: id, file } }) {
+        const { name, format } = await admin.get(tenant.id, id)
+        const stream = await exportFiles.get(`${exportFolder(tenant.id, name)}${file}`)
+        if (stream === undefined) throw new HttpError(404, 'this file is not kept any more')
+        return {
+          status: 200,
+          type: format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson',
+          headers: { 'content-disposition': `attachment; filename="${name}-${file}"` },
+          body: downloads.pass(tenant.id, stream.setEncoding('utf8') as AsyncIterable<string>),
+        }
       },
     }),
     route({

@@ -3,6 +3,7 @@ import type { Maker } from '../../../../schemas/maker.ts'
 import type { RedisAlerts } from '../../../alerts/redis/alert-store.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
+import { idOf, type SharedLinks } from '../../shared-links/shared-links.ts'
 import type { People } from '../people.ts'
 import type { SignIn } from '../sessions.ts'
 import { listed } from './keys.ts'
@@ -11,23 +12,26 @@ export interface MadeDependencies {
   readonly people: People
   readonly admin: Pick<TenantAdmin, 'listKeys' | 'listSources' | 'listTenants'>
   readonly alerts: Pick<RedisAlerts, 'list'>
+  readonly sharedLinks: Pick<SharedLinks, 'list'>
 }
 
 /**
- * Records of a maker that outlive its removal and still work: keys, sources, alerts, and people whom they let in.
+ * Records of a maker that outlive its removal and still work: keys, sources, alerts, people whom they let in, and shared links of a
+ * session without a person.
  * @param makerId see `makerOf`
  */
 export async function madeOf(
-  { admin, alerts, people }: MadeDependencies,
+  { admin, alerts, people, sharedLinks }: MadeDependencies,
   tenant: Tenant,
   makerId: string,
   signIns: readonly SignIn[],
 ): Promise<MadeAnswer> {
-  const [allKeys, allSources, allAlerts, allPeople] = await Promise.all([
+  const [allKeys, allSources, allAlerts, allPeople, allLinks] = await Promise.all([
     admin.listKeys(tenant.id),
     admin.listSources(tenant.id),
     alerts.list(tenant.id),
     people.list(tenant),
+    sharedLinks.list(tenant),
   ])
   const keys = allKeys.filter(isInForce)
   const sources = allSources.filter(isInForce)
@@ -43,6 +47,12 @@ export async function madeOf(
     people: allPeople
       .filter(({ addedById }) => addedById === makerId)
       .map(({ id, name, addedAt }) => ({ id, name, added_at: addedAt })),
+    shared_links: allLinks
+      .filter(({ made_by: by }) => by.id === makerId)
+      .map((link) => ({
+        ...{ id: idOf(link), name: link.name, created_at: link.created_at },
+        last_used: link.lastUsedMs === undefined ? null : new Date(link.lastUsedMs).toISOString(),
+      })),
     unknown: {
       keys: keys.filter(({ madeBy }) => madeBy === undefined).length,
       sources: sources.filter(({ madeBy }) => madeBy === undefined).length,

@@ -190,7 +190,9 @@ const listOperation: Operation = {
       name: 'where',
       in: 'query',
       required: false,
-      description: 'Filters as one text: `industry=Software,country=DE,visits>=3,days=30,page~/pricing`',
+      description:
+        'Filters as one text: `industry=Software,country=DE,visits>=3,days=30,page~/pricing`, or with an expression: ' +
+        '`days=30,(country=DE or heat>=50) and not tag=customer`',
       schema: Type.String({ maxLength: COMPANY_LIMITS.whereMaxChars }),
     },
     {
@@ -200,7 +202,7 @@ const listOperation: Operation = {
       description:
         'Name of a saved segment: only its companies. Further filters narrow it, and an answer is empty when no company can be in both. ' +
         '`days`, `from` and `to` set the days of the whole filter, so a segment with days of its own refuses them. Both can have other ' +
-        'values of `industry`, `category`, `country`, `classification`, `owner`, numbers, `new_since`, `new_days` and `…_not`, and of nothing else',
+        'values of `industry`, `category`, `country`, `classification`, `owner`, numbers, `new_since`, `new_days`, `condition` and `…_not`, and of nothing else',
       schema: Type.String({ minLength: 1, maxLength: SEGMENT_LIMITS.nameMaxChars }),
     },
     {

@@ -55,7 +55,8 @@ export class RedisTenantRemoval implements TenantRemoval {
     await new RedisExports(this.#client).removeAll(tenantId)
     await this.#client.del(keys.segmentsOf(tenantId))
     await new RedisSessionStore(this.#client).removeAll(tenantId)
-    await this.#client.del(keys.people(tenantId), keys.signIns(tenantId))
+    const ofPeople = [keys.people(tenantId), keys.signIns(tenantId)]
+    await this.#client.del(...ofPeople, keys.sharedLinks(tenantId), keys.sharedLinkUses(tenantId))
     return removed
   }
 

@@ -11,7 +11,7 @@ import { Time } from '../../design/time.tsx'
 import { bytes, capitalised, counted } from '../../lib/format.ts'
 import { segmentPath } from '../../lib/segment-view.ts'
 import { useSegments } from '../../lib/segments.ts'
-import { fileName, scheduleWords } from './words.ts'
+import { fileName, filePath, scheduleWords } from './words.ts'
 
 export type ExportAction = 'run' | 'files' | 'pause' | 'resume' | 'remove'
 
@@ -66,14 +66,16 @@ export function ExportList({ tenant, exports, onAct }: ExportListProps) {
           label: 'Last file',
           text: 'wrap',
           inCard: 'whole',
-          render: ({ last }) =>
+          render: ({ export_id: id, last }) =>
             last === null ? (
               <Text as="span" tone="soft">
                 none yet
               </Text>
             ) : (
               <Stack gap={1}>
-                <code>{fileName(last.object)}</code>
+                <a href={filePath(tenant, id, last.object)} download>
+                  {fileName(last.object)}
+                </a>
                 <Text tone="soft" isSmall>
                   {counted(last.rows, 'company', 'companies')}, {bytes(last.bytes)}, <Time at={last.written_at} isAgo />
                 </Text>

@@ -6,20 +6,21 @@ import { sentence } from '../../design/notice.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
 import { bytes, number } from '../../lib/format.ts'
-import { fileName } from './words.ts'
+import { fileName, filePath } from './words.ts'
 
 interface FilesDialogProps {
+  readonly tenant: string
   readonly shown: ListedExport
   readonly onClose: () => void
 }
 
 /** The last attempts of an export: their files, or why there is none. */
-export function FilesDialog({ shown: { name, folder, runs }, onClose }: FilesDialogProps) {
+export function FilesDialog({ tenant, shown: { export_id: id, name, folder, runs, keep }, onClose }: FilesDialogProps) {
   return (
     <Dialog title={`Files of ${name}`} isWide onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
       <Stack>
         <Text tone="soft">
-          The last attempts, newest first. Files are in <code>{folder}</code>.
+          The last attempts, newest first. Files are in <code>{folder}</code>, the last {number(keep)} of them.
         </Text>
         {runs.length === 0 && <Text>No file was written yet.</Text>}
         {runs.length > 0 && (
@@ -39,7 +40,9 @@ export function FilesDialog({ shown: { name, folder, runs }, onClose }: FilesDia
                       {sentence(error ?? 'not written')}
                     </Text>
                   ) : (
-                    <code>{fileName(object)}</code>
+                    <a href={filePath(tenant, id, object)} download>
+                      {fileName(object)}
+                    </a>
                   ),
               },
               { key: 'at', label: 'Written', render: ({ at }) => <Time at={at} /> },

@@ -1,4 +1,5 @@
 import type { ListedExport } from '../../../../../schemas/dashboard/exports.ts'
+import { queryText } from '../../lib/api.ts'
 
 export const FORMAT_WORDS = { csv: 'CSV, for spreadsheets', ndjson: 'JSON lines, for programs' } as const
 
@@ -10,4 +11,9 @@ export function scheduleWords({ every, at }: Pick<ListedExport, 'every' | 'at'>)
 /** The name of a file without its folder. */
 export function fileName(object: string): string {
   return object.slice(object.lastIndexOf('/') + 1)
+}
+
+/** The URL that saves a file of an export. */
+export function filePath(tenant: string, exportId: string, object: string): string {
+  return `/api/tenants/${tenant}/exports/file${queryText({ export_id: exportId, file: fileName(object) })}`
 }

@@ -8,9 +8,8 @@ import { FieldError, TextInput } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
+import { isLocalHost } from '../../lib/local-host.ts'
 import { useAction } from '../../lib/use-action.ts'
-
-const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 interface InviteProps {
   readonly tenant: string
@@ -129,7 +128,7 @@ function ShownLink({ link, onClose }: ShownLinkProps) {
         It signs one person in, once, until <Time at={link.expires_at} />. It is shown only now.
       </Text>
       <CodeLine text={url.href} label="Sign-in link" />
-      {LOCAL.test(url.hostname) && (
+      {isLocalHost(url.hostname) && (
         <Text tone="soft" isSmall>
           It works on this machine only. For other machines, put an https proxy in front of the dashboard and set
           DASHBOARD_URL.

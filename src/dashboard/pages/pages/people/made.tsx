@@ -124,7 +124,7 @@ function Unknown({ keys, sources, alerts, links }: MadeAnswer['unknown']) {
   )
 }
 
-function thingsOf({ keys, sources, alerts, people }: MadeAnswer): MadeThing[] {
+function thingsOf({ keys, sources, alerts, people, shared_links }: MadeAnswer): MadeThing[] {
   return [
     ...keys.map(({ prefix, created_at, last_used }) => ({
       ...{ id: prefix, what: 'API key', name: prefix, madeAt: created_at, lastUsed: last_used },
@@ -137,6 +137,10 @@ function thingsOf({ keys, sources, alerts, people }: MadeAnswer): MadeThing[] {
     ...alerts.map(({ alert_id, name, target, created_at }) => ({
       ...{ id: alert_id, what: 'Alert', name: `${name}, to ${target}`, madeAt: created_at, lastUsed: undefined },
       ...{ verb: 'Remove' as const, path: 'alerts/remove', body: { alert_id } },
+    })),
+    ...shared_links.map(({ id, name, created_at, last_used }) => ({
+      ...{ id, what: 'Shared link', name, madeAt: created_at, lastUsed: last_used },
+      ...{ verb: 'Revoke' as const, path: 'shared-links/revoke', body: { id } },
     })),
     ...people.map(({ id, name, added_at }) => ({
       ...{ id, what: 'Person', name, madeAt: added_at, lastUsed: undefined },
