@@ -6,6 +6,7 @@ import {
   type CompanyView,
   type CountedCompany,
   type CountedValue,
+  type HeatLevels,
 } from '../../schemas/companies.ts'
 import type {
   CompaniesPage,
@@ -14,6 +15,8 @@ import type {
   CompanyDetailsBody,
 } from '../../schemas/dashboard/companies.ts'
 import type { OwnColumn } from '../../schemas/facts.ts'
+import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import type { UnknownNetworksAnswer, UnknownQuery } from '../../schemas/unknown-networks.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { forCaller } from '../run/caller.ts'
 import type { Clock } from '../run/clock.ts'
@@ -32,7 +35,7 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from './filter.ts'
-import { type HeatRow, heatOf, heatSql } from './heat.ts'
+import { type HeatRow, heatLevelsSql, heatOf, heatSql } from './heat.ts'
 import {
   choicesSql,
   companiesSql,
@@ -47,6 +50,7 @@ import {
   type StoredCompanyRow,
 } from './list.ts'
 import type { Origins } from './origins.ts'
+import { countUnknownVisits, findUnknownNetworks } from './unknown.ts'
 
 const DAY_MS = 86_400_000
 /** Ids are sent in the URL, which servers limit to 16 KiB. */
@@ -128,6 +132,16 @@ export class ClickHouseCompanies {
       return row === undefined ? [] : [rowOf(row, events)]
     })
     return { rows, total }
+  }
+
+  /** Networks whose visits have no company. */
+  unknownNetworks(tenant: TenantRules & { readonly id: string }, query: UnknownQuery): Promise<UnknownNetworksAnswer> {
+    return findUnknownNetworks(this.#reader, this.#clock, tenant, query)
+  }
+
+  /** Visits without a company on the last UTC days, today included. */
+  unknownVisits(tenantId: string, days: number): Promise<number> {
+    return countUnknownVisits(this.#reader, this.#clock, tenantId, days)
   }
 
   /** A part of a list in the order of ids, and the id that the next part begins after; undefined: it is the last one. */
@@ -248,6 +262,13 @@ export class ClickHouseCompanies {
     const [resolved, basis] = await this.#resolve(tenantId, filter)
     const sqlOf = (of: CompanyCondition) => matchingSql(tenantId, basis, resolved, of).query
     return new Set((await this.#rowsOf(tenantId, basis, companyIds, sqlOf, parametersOf(resolved))).keys())
+  }
+
+  /** How the heat of all companies is spread, hidden ones left out. */
+  async heatLevels(tenantId: string): Promise<HeatLevels> {
+    const basis = await readBasis(this.#reader, tenantId, 'pages')
+    const [levels] = await this.#reader.rows<HeatLevels>(heatLevelsSql(basis), { tenant: tenantId })
+    return levels ?? { median: null, top: null }
   }
 
   /** Undefined when the company does not exist. @param days up to its last event */

@@ -154,6 +154,21 @@ function uncorrectedDays(
   return stored + UNION + live
 }
 
+/** SQL of a row for each day with events that have neither a company nor an account: `visits`. */
+export function accountlessVisits({ companies: sources }: ReadBasis, within: Within): string {
+  const live = `
+    SELECT ${VISITS} AS visits
+    FROM events
+    WHERE ${IN_TENANT} AND account_id = ''${inLiveDays(sources)}${within(DAY)}
+    GROUP BY ${DAY}`
+  if (sources.builds.length === 0) return live
+  const stored = `
+    SELECT toUInt64(visits) AS visits
+    FROM entity_days
+    WHERE ${IN_TENANT} AND entity = 0 AND kind != 'company'${inBuilds(sources)}${within('day')}`
+  return stored + UNION + live
+}
+
 /**
  * SQL of a row for each company and day, after corrections: `company`, `day`, `events`, `visits`. Merged companies count for their target, and
  * a visitor of several of them is one visit. Hidden companies have rows too: see `isVisible`.

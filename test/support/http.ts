@@ -61,6 +61,7 @@ export const noCompanies: RouteParts['companies'] = {
   part: async () => ({ companies: [], next: undefined }),
   company: async () => undefined,
   origins: async () => ({ pages: [], referrers: [], campaigns: [], sources: [] }),
+  unknownNetworks: async () => ({ from: '2026-11-01', to: '2026-11-30', visits: 0, total: 0, networks: [] }),
 }
 
 export const noImports: RouteParts['imports'] = {

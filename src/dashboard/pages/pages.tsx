@@ -38,6 +38,7 @@ import { Sources } from './pages/sources.tsx'
 import { OverviewMoved, Start, TenantStart } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
+import { UnknownNetworks } from './pages/unknown-networks.tsx'
 import { Uploads } from './pages/uploads.tsx'
 
 /** Groups of the navigation, in their order. */
@@ -85,6 +86,7 @@ export const PAGES: readonly PageEntry[] = [
     page: Company,
     title: 'Company',
   },
+  { path: '/t/:tenant/companies/unknown', page: UnknownNetworks, title: 'Visits without a company' },
   {
     path: '/t/:tenant/pages',
     page: ReadPages,

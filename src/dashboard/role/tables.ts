@@ -6,7 +6,6 @@ import { ClickHouseHome } from '../../companies/home.ts'
 import { CompanyImports } from '../../companies/imports/imports.ts'
 import { ClickHouseIntentPages } from '../../companies/intent-pages.ts'
 import { ClickHousePages } from '../../companies/pages.ts'
-import { judgedLookup, ruleSetOf } from '../../enrichment/judge.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { UnavailableError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
@@ -41,7 +40,6 @@ export function dashboardTables(
   lock: CorrectionsLock,
 ): DashboardTables {
   const { clock } = telemetry
-  const { engine } = enrichment
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'dashboard')
   const writing =
     clickhouseUrl === ''
@@ -53,14 +51,8 @@ export function dashboardTables(
   }
   const reader = new QuestionReader(client)
   const corrections = new CompanyCorrections(writer, clock, lock)
-  const organisationOf = (domain: string) => engine.organisationOf(domain)
   return {
-    accuracy: new ClickHouseAccuracy(
-      reader,
-      clock,
-      (address, tenant) => judgedLookup(engine.lookup(address), address, ruleSetOf(tenant), organisationOf).lookup,
-      tenants,
-    ),
+    accuracy: new ClickHouseAccuracy(reader, clock, enrichment.engine, tenants),
     alertVisits: new AlertVisits(reader, namedSources(tenants), clock),
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
     corrections,

@@ -79,6 +79,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     hostnames: enrichment.hostnames,
     clock,
     tail,
+    browserEvents: limits.events,
     // On a Redis Cluster, events that a repeat could not recognise must be in one partition.
     colocateAmong: context.isCluster ? config.partitions : undefined,
   }

@@ -17,6 +17,7 @@ import { healthzRoute } from './routes/healthz.ts'
 import { lookupRoute } from './routes/lookup.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { type Readiness, readyzRoute } from './routes/readyz.ts'
+import { unknownNetworksRoute } from './routes/unknown-networks.ts'
 import { assertRoutesApart } from './source-routes.ts'
 
 /** The dependencies of the routes. */
@@ -28,7 +29,7 @@ export interface RouteParts {
   readonly quota: Limiter
   readonly bulkJobs: BulkJobs
   readonly receipts: EventReceipts
-  readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins'>
+  readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins' | 'unknownNetworks'>
   readonly imports: Pick<CompanyImports, 'import'>
   readonly segments: Pick<Segments, 'list'>
 }
@@ -44,6 +45,7 @@ export function createRoutes(parts: RouteParts): Route[] {
     companiesRoute(parts.companies, parts.segments),
     companyRoute(parts.companies),
     companyImportRoute(parts.imports),
+    unknownNetworksRoute(parts.companies),
   ]
   const health = [healthzRoute(), readyzRoute(parts.readiness)]
   const openapi = [openapiRoute(() => buildOpenApi(routes)), ...docsRoutes()]

@@ -1,9 +1,12 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import type { CorrectedAnswer, CorrectionWanted } from '../../../../schemas/dashboard/corrections.ts'
+import { UNKNOWN_LIMITS, UNKNOWN_REASONS, type UnknownQuery } from '../../../../schemas/unknown-networks.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { numbered } from '../../../run/counted.ts'
 import { InputError } from '../../../run/errors.ts'
+import { shellWord } from '../../../run/shell-word.ts'
 import { type CliContext, COMMAND_LINE } from '../../../terminal/context.ts'
+import { integerOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
 import { addSubcommand } from '../../../terminal/subcommand.ts'
 import { addImport } from '../../imports/commands/import.ts'
@@ -20,7 +23,7 @@ interface IntentFlags extends Flags {
 
 const NOTHING = 'nothing to change'
 
-/** `ipid company import|hide|show|rename|merge|note|tag|owner|status|set|columns|list|intent-pages|history|undo` */
+/** `ipid company import|hide|show|rename|merge|note|tag|owner|status|set|columns|list|unknown|intent-pages|history|undo` */
 export function companyCommand(context: CliContext): Command {
   const company = new Command('company')
   addImport(company, context)
@@ -28,6 +31,7 @@ export function companyCommand(context: CliContext): Command {
   addTag(company, context)
   addOwn(company, context)
   addList(company, context)
+  addUnknown(company, context)
   addHistory(company, context)
   addUndo(company, context)
   addIntentPages(company, context)
@@ -132,6 +136,40 @@ function addList(company: Command, context: CliContext): void {
       )
     },
   )
+}
+
+function addUnknown(company: Command, context: CliContext): void {
+  const { days, daysMax, rows, rowsMax } = UNKNOWN_LIMITS
+  addSubcommand(company, 'unknown <tenant>', 'list the networks of visits without a company')
+    .addOption(integerOption('days', 'n', 'UTC days, today included', { least: 1, most: daysMax, otherwise: days }))
+    .addOption(integerOption('limit', 'n', 'networks to list', { least: 1, most: rowsMax, otherwise: rows }))
+    .addOption(new Option('--reason <reason>', 'only networks with this reason').choices(UNKNOWN_REASONS))
+    .action(async (name: string, { json, days, limit, reason }: Flags & UnknownQuery, command: Command) => {
+      const [{ findUnknownNetworks }, { QuestionReader }] = await Promise.all([
+        import('../../unknown.ts'),
+        import('../../../stores/clickhouse/reader.ts'),
+      ])
+      const found = await withCorrections(context, command, name, (_, __, client, tenant) =>
+        findUnknownNetworks(new QuestionReader(client), systemClock, tenant, { days, limit, reason }),
+      )
+      if (json) return printJson(context.stdout, found)
+      printTable(
+        context.stdout,
+        ['AS', 'NAME', 'COUNTRY', 'VISITS', 'EVENTS', 'LAST SEEN', 'WHY', 'RULE'],
+        found.networks.map(({ asn, as_name, country_code, visits, events, last_seen, reason, rule }) => [
+          ...[asn === 0 ? '' : `AS${asn}`, as_name, country_code, visits, events, last_seen, reason, rule],
+        ]),
+      )
+      const more = found.total - found.networks.length
+      if (more > 0) printLine(context.stdout, `and ${numbered(more, 'network')} with fewer visits`)
+      const doubtful = found.networks.find(({ reason, rule }) => reason === 'doubtful' && rule === null)
+      if (doubtful === undefined || doubtful.asn === 0) return
+      const subject = `AS${doubtful.asn} - ${shellWord(doubtful.name)}`
+      printLine(
+        context.stdout,
+        `make one a company, for stored visits too: ./ipid rules add ${name} is ${subject} --past all`,
+      )
+    })
 }
 
 function addHistory(company: Command, context: CliContext): void {

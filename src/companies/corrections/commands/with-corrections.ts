@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { TObject } from 'typebox'
 import { systemClock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
+import type { Tenant } from '../../../tenants/tenancy.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { configOf } from '../../../terminal/settings-options.ts'
 import { tenantOf } from '../../../terminal/tenant-of.ts'
@@ -13,7 +14,7 @@ export async function withCorrections<T>(
   context: CliContext,
   command: Command,
   name: string,
-  use: (corrections: CompanyCorrections, tenantId: string, client: ClickHouseClient) => Promise<T>,
+  use: (corrections: CompanyCorrections, tenantId: string, client: ClickHouseClient, tenant: Tenant) => Promise<T>,
 ): Promise<T> {
   const config = configOf(context, command)
   const [{ asInstance, clickhouseUrlOf, redisUrlOf }, { withRedis }, { connectClickHouse, DATABASE }] =
@@ -32,7 +33,12 @@ export async function withCorrections<T>(
   return await withRedis(await redisUrlOf(instance), async (redis) => {
     const client = connectClickHouse(url, { application: 'cli', database: DATABASE })
     try {
-      return await use(new CompanyCorrections(() => client, systemClock, correctionsLock(redis)), tenant.id, client)
+      return await use(
+        new CompanyCorrections(() => client, systemClock, correctionsLock(redis)),
+        tenant.id,
+        client,
+        tenant,
+      )
     } finally {
       await client.close()
     }

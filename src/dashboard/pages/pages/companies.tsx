@@ -4,6 +4,7 @@ import { Link } from 'wouter-preact'
 import type { CompanyRow } from '../../../../schemas/companies.ts'
 import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
 import { CORRECTION_LIMITS } from '../../../../schemas/dashboard/corrections.ts'
+import type { UnknownVisits } from '../../../../schemas/unknown-networks.ts'
 import { CompanyBulk } from '../components/company-bulk.tsx'
 import { CompanyTable } from '../components/company-table.tsx'
 import { ExportCsv } from '../components/export-csv.tsx'
@@ -52,6 +53,7 @@ export function Companies({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const openedAt = useRef(new Date().toISOString())
   const searchField = useRef<HTMLInputElement>(null)
+  const [leftOut, setLeftOut] = useState<readonly string[]>([])
   const [state, set] = useUrlState()
   const view = viewOf(state)
   const search = state.toString()
@@ -93,9 +95,10 @@ export function Companies({ parameters }: PageProps) {
     <Page
       title={segment?.name ?? 'Companies'}
       description={
-        segment === undefined
-          ? 'Events count on their own day (UTC).'
-          : 'A segment: companies with these filters now. Events count on their own day (UTC).'
+        <>
+          {segment !== undefined && 'A segment: companies with these filters now. '}
+          Events count on their own day (UTC). {list.value !== undefined && <UnknownLink tenant={tenant} />}
+        </>
       }
       actions={
         <>
@@ -146,7 +149,12 @@ export function Companies({ parameters }: PageProps) {
                 Clear filters
               </Button>
             )}
-            <ColumnChoice columns={columns} shown={shown} onChange={(next) => set(columnsChange(next), true)} />
+            <ColumnChoice
+              columns={columns}
+              shown={shown}
+              leftOut={leftOut}
+              onChange={(next) => set(columnsChange(next), true)}
+            />
             <Keys searchField={searchField} />
           </Row>
         </Row>
@@ -175,6 +183,7 @@ export function Companies({ parameters }: PageProps) {
           newSince={openedAt.current}
           chosen={new Set(chosen.keys())}
           onChoose={choose}
+          onLeftOut={setLeftOut}
         />
       )}
       {total > 0 && list.value?.rows.length === 0 && !list.isLoading && (
@@ -186,6 +195,17 @@ export function Companies({ parameters }: PageProps) {
         <Pager page={page} total={total} onChange={(next) => set({ page: next === 1 ? '' : String(next) })} />
       )}
     </Page>
+  )
+}
+
+/** Leads to the visits without a company, if there are any. Asked after the list, which it must not delay. */
+function UnknownLink({ tenant }: { readonly tenant: string }) {
+  const { value } = useData<UnknownVisits>(`/api/tenants/${tenant}/companies/unknown/visits`)
+  if (value === undefined || value.visits === 0) return null
+  return (
+    <Link href={`/t/${tenant}/companies/unknown`}>
+      {counted(value.visits, 'visit')} in {value.days} days {value.visits === 1 ? 'has' : 'have'} no company
+    </Link>
   )
 }
 
@@ -227,10 +247,12 @@ function Nothing({ tenant, isFiltered, hasDays, onAllTime }: NothingProps) {
 interface ColumnChoiceProps {
   readonly columns: readonly Column[]
   readonly shown: ReadonlySet<Column['key']>
+  /** Columns that are shown as soon as the window is wider. */
+  readonly leftOut: readonly string[]
   readonly onChange: (shown: ReadonlySet<Column['key']>) => void
 }
 
-function ColumnChoice({ columns, shown, onChange }: ColumnChoiceProps) {
+function ColumnChoice({ columns, shown, leftOut, onChange }: ColumnChoiceProps) {
   const toggled = (key: Column['key']) =>
     new Set(columns.map((column) => column.key).filter((each) => shown.has(each) !== (each === key)))
   return (
@@ -248,7 +270,12 @@ function ColumnChoice({ columns, shown, onChange }: ColumnChoiceProps) {
           {columns
             .filter(({ key }) => key !== 'name')
             .map(({ key, label }) => (
-              <Checkbox key={key} label={label} isChecked={shown.has(key)} onChange={() => onChange(toggled(key))} />
+              <Checkbox
+                key={key}
+                label={leftOut.includes(key) ? `${label} (needs a wider window)` : label}
+                isChecked={shown.has(key)}
+                onChange={() => onChange(toggled(key))}
+              />
             ))}
         </Fieldset>
       )}

@@ -1,15 +1,16 @@
 import { Building2, FileText, KeyRound, Upload } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import { HOME, type HomeAnswer, type HomeCompany, type RisingCompany } from '../../../../schemas/dashboard/home.ts'
 import type { PlanUsage } from '../../../../schemas/dashboard/overview.ts'
 import type { PagesAnswer } from '../../../../schemas/dashboard/pages.ts'
+import { CompanyHeatBadge } from '../components/company-heat.tsx'
 import { CompanyLines } from '../components/company-lines.tsx'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { CodeLine } from '../design/code.tsx'
 import { Disclosure, Meter } from '../design/details.tsx'
-import { HeatBadge } from '../design/heat-badge.tsx'
 import { Grid, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Card, Page, Section } from '../design/page.tsx'
@@ -18,8 +19,8 @@ import { Change, Stat, Stats } from '../design/stat.tsx'
 import { Time } from '../design/time.tsx'
 import { companiesPath } from '../lib/company-links.ts'
 import { counted, number, percent, shortDay } from '../lib/format.ts'
-import { heatParts } from '../lib/heat.ts'
 import { ingestLine } from '../lib/ingest-line.ts'
+import { namedSentence } from '../lib/named-sentence.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
 import { useData } from '../lib/use-data.ts'
@@ -100,6 +101,7 @@ function Week({ tenant, answer }: WeekProps) {
           on the 7 days before
         </Stat>
       </Stats>
+      <Named tenant={tenant} answer={answer} />
       <Filtered tenant={tenant} answer={answer} />
       <Grid min={420} gap={5}>
         <Companies
@@ -117,7 +119,7 @@ function Week({ tenant, answer }: WeekProps) {
           rows={rising}
           none="No known company is clearly hotter than a week ago."
           noteOf={whyRising}
-          valueFor={({ heat }) => <HeatBadge heat={heat?.heat ?? 0} why={heatParts(heat)} />}
+          valueFor={({ heat }) => <CompanyHeatBadge heat={heat} />}
           valueNoteOf={({ heat, heat_before, week_visits, usual_visits }) => {
             const rise = (heat?.heat ?? 0) - heat_before
             return rise >= HOME.risingHeat
@@ -230,6 +232,16 @@ function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly fro
         />
       )}
     </Card>
+  )
+}
+
+/** How many events could be named, and why the others could not. */
+function Named({ tenant, answer: { named } }: WeekProps) {
+  if (named.now.events === 0) return null
+  return (
+    <Text isMeasured>
+      {namedSentence(named)} <Link href={`/t/${tenant}/accuracy`}>By week</Link>
+    </Text>
   )
 }
 

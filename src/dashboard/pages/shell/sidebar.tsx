@@ -1,5 +1,5 @@
 import './sidebar.css'
-import { ChevronsUpDown, ListFilter, LogOut, UserRound, X } from 'lucide-preact'
+import { ChevronsUpDown, ListFilter, LogOut, Search, UserRound, X } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import { useSearch } from 'wouter-preact/use-browser-location'
@@ -14,6 +14,7 @@ import { segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
 import { NAV_GROUPS, PAGES } from '../pages.tsx'
+import { JUMP_KEYS, openJump } from './jump.tsx'
 import { Logo } from './logo.tsx'
 import { NavGroup, NavLink, NavSubLinks } from './nav.tsx'
 
@@ -49,6 +50,18 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
         </span>
       </div>
       {tenant !== undefined && <TenantSwitcher tenant={tenant} onDone={onClose} />}
+      <button
+        type="button"
+        class="ui-jump"
+        onClick={() => {
+          onClose()
+          openJump()
+        }}
+      >
+        <Icon of={Search} />
+        <span>Go to…</span>
+        <kbd>{JUMP_KEYS}</kbd>
+      </button>
       {/* Captured: the page gets the focus from its link only after the drawer has released it. */}
       <nav
         class="ui-nav"

@@ -1,4 +1,5 @@
-import { COMPANY_LIMITS } from '../../../../schemas/companies.ts'
+import { LRUCache } from 'lru-cache'
+import { COMPANY_LIMITS, type HeatLevels } from '../../../../schemas/companies.ts'
 import {
   ChosenCompaniesExport,
   CompaniesExport,
@@ -13,6 +14,7 @@ import {
   type CompanyReason,
   type CompanySource,
 } from '../../../../schemas/dashboard/company.ts'
+import { UNKNOWN_LIMITS, UnknownQuery, type UnknownVisits } from '../../../../schemas/unknown-networks.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import type { StoredCompany } from '../../../companies/company.ts'
 import { companiesCsv } from '../../../companies/csv.ts'
@@ -33,6 +35,9 @@ export interface CompanyDependencies {
 }
 
 const PATH = '/api/tenants/:tenant/companies'
+/** The heat of all companies takes as long as a list by heat, and its spread moves slowly. */
+const LEVELS_TTL_MS = 300_000
+const LEVELS_MAX = 1_000
 
 export function companyRoutes({ companies, lookups }: CompanyDependencies): DashboardRoute[] {
   const exports = new TenantSlots(EXPORTS)
@@ -53,7 +58,20 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       }),
     }
   }
+  const levels = new LRUCache<string, HeatLevels>({ max: LEVELS_MAX, ttl: LEVELS_TTL_MS })
   return [
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/heat-levels',
+      endsWithCaller: true,
+      async handle({ tenant }) {
+        const known = levels.get(tenant.id)
+        if (known !== undefined) return json(known)
+        const found = await companies.heatLevels(tenant.id)
+        if (found.median !== null) levels.set(tenant.id, found)
+        return json(found)
+      },
+    }),
     route({
       method: 'GET',
       path: PATH,
@@ -92,6 +110,23 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       endsWithCaller: true,
       async handle({ tenant }) {
         const answer: CompaniesVersion = { version: await companies.version(tenant.id) }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/unknown`,
+      endsWithCaller: true,
+      query: UnknownQuery,
+      handle: async ({ tenant, query }) => json(await companies.unknownNetworks(tenant, query)),
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/unknown/visits`,
+      endsWithCaller: true,
+      async handle({ tenant }) {
+        const { days } = UNKNOWN_LIMITS
+        const answer: UnknownVisits = { days, visits: await companies.unknownVisits(tenant.id, days) }
         return json(answer)
       },
     }),
