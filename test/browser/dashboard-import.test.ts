@@ -67,8 +67,8 @@ test('a list of companies is checked, imported, used, edited and undone', { skip
   await assertAccessible()
   for (const width of [390, 1024]) {
     await page.setViewportSize({ width, height: 900 })
-    const overflow = await page.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    const overflow = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     )
     assert.equal(overflow, 0, `nothing is wider than ${width} px`)
   }

@@ -44,8 +44,8 @@ export function createRoutes(parts: RouteParts): Route[] {
     eventRoute(parts.receipts),
     companiesRoute(parts.companies, parts.segments),
     companyRoute(parts.companies),
-    companyImportRoute(parts.imports),
     unknownNetworksRoute(parts.companies),
+    companyImportRoute(parts.imports),
   ]
   const health = [healthzRoute(), readyzRoute(parts.readiness)]
   const openapi = [openapiRoute(() => buildOpenApi(routes)), ...docsRoutes()]

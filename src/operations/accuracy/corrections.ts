@@ -161,10 +161,13 @@ function judgedRule(rule: Rule, ip: string | undefined, lookup: (address: Addres
 /** @param company that the data name; `''` for none */
 function kindOfHolder({ domain, name }: NetworkHolder, { data }: Lookup, company: string): CorrectionKind {
   if (company === '') return 'missing'
-  if (verdictOf({ companyId: company, domain: String(data.domain ?? '') }, domain) === 'right') return 'known'
-  const wanted = [nameKey(name ?? ''), nameKey(ownLabel(domain) ?? domain)]
+  const isRight =
+    domain !== undefined && verdictOf({ companyId: company, domain: String(data.domain ?? '') }, domain) === 'right'
+  if (isRight) return 'known'
+  const wanted = [nameKey(name ?? ''), domain === undefined ? '' : nameKey(ownLabel(domain) ?? domain)]
   const found = [nameKey(String(data.business_name ?? '')), nameKey(ownLabel(company) ?? company)]
-  return found.some((key) => key !== '' && wanted.includes(key)) ? 'domain' : 'wrong'
+  if (!found.some((key) => key !== '' && wanted.includes(key))) return 'wrong'
+  return domain === undefined ? 'known' : 'domain'
 }
 
 type Counts = Record<CorrectionKind, number>

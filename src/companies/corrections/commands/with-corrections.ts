@@ -33,12 +33,8 @@ export async function withCorrections<T>(
   return await withRedis(await redisUrlOf(instance), async (redis) => {
     const client = connectClickHouse(url, { application: 'cli', database: DATABASE })
     try {
-      return await use(
-        new CompanyCorrections(() => client, systemClock, correctionsLock(redis)),
-        tenant.id,
-        client,
-        tenant,
-      )
+      const corrections = new CompanyCorrections(() => client, systemClock, correctionsLock(redis))
+      return await use(corrections, tenant.id, client, tenant)
     } finally {
       await client.close()
     }
