@@ -7,7 +7,7 @@ export const ALERT_TYPES = ['company.first_seen', 'company.returned', 'segment.e
 export type AlertType = (typeof ALERT_TYPES)[number]
 
 /** The destination of an alert's messages. */
-export const ALERT_KINDS = ['webhook', 'slack', 'email'] as const
+export const ALERT_KINDS = ['webhook', 'slack', 'teams', 'email'] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
 export const ALERT_LIMITS = {

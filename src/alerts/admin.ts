@@ -162,12 +162,14 @@ export class AlertAdmin {
     const url = await this.#options.destinations.read(target).catch((error: Error) => {
       throw error instanceof InputError ? wrongTarget(error.message, error) : error
     })
-    if (to === 'slack' && url.protocol !== 'https:' && url.hostname.endsWith('slack.com'))
-      throw wrongTarget('the URL of Slack must start with https://')
+    const service = SERVICES[to]
+    if (service !== undefined && url.protocol !== 'https:' && service.host.test(url.hostname))
+      throw wrongTarget(`the URL of ${service.name} must start with https://`)
     const key = to === 'webhook' ? newWebhookSecret() : undefined
     const secret: AlertSecret = { url: url.href, ...(key !== undefined && { key }) }
-    // The path of Slack, and the query of a webhook, may be secret.
-    const shown = to === 'slack' ? `${url.origin}/…` : url.origin + url.pathname + (url.search === '' ? '' : '?…')
+    // The path of a service, and the query of a webhook, may be secret.
+    const shown =
+      service !== undefined ? `${url.origin}/…` : url.origin + url.pathname + (url.search === '' ? '' : '?…')
     return { target: shown, sealed: seal(JSON.stringify(secret)), key }
   }
 
@@ -238,6 +240,12 @@ export class AlertAdmin {
     if (await deliveries.add(tenantId, next, clock.now(), found.rev)) return next
     throw new InputError('the message has just changed: look at it again')
   }
+}
+
+/** Services whose webhooks have secret paths, and their hosts. */
+const SERVICES: Partial<Record<AlertKind, { readonly name: string; readonly host: RegExp }>> = {
+  slack: { name: 'Slack', host: /(^|\.)slack\.com$/ },
+  teams: { name: 'Teams', host: /(^|\.)(logic\.azure\.com|powerplatform\.com|office\.com)$/ },
 }
 
 function newMessageId(): string {

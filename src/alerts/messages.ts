@@ -1,9 +1,6 @@
-import { numbered } from '../run/counted.ts'
+import { countText, numbered } from '../run/counted.ts'
 import { cutText } from '../run/cut-text.ts'
 import { CONFIRM_DAYS, DIGEST_TYPE, TEST_TYPE } from './delivery.ts'
-
-/** Slack cuts a text at 40,000 characters. */
-const SLACK_LINES_MAX = 50
 
 /** A company in a message. Unknown texts are empty. */
 export interface ReportedCompany {
@@ -17,6 +14,22 @@ export interface ReportedCompany {
   /** RFC 3339, UTC. */
   readonly first_seen: string
   readonly last_seen: string
+}
+
+/** The visits of a company when it was reported. Unknown texts are empty. */
+export interface CompanyActivity {
+  /** On all days that are kept: distinct pairs of address and UTC day. */
+  readonly visits: number
+  /** Interest of the last 30 days, 0 to 100. */
+  readonly heat: number
+  /** The latest page: its host and path, with `*` for ids. */
+  readonly page: string
+  /** Origin of the latest visit that has one: the host of another site, and the campaign. */
+  readonly referrer: string
+  readonly utm_source: string
+  readonly utm_campaign: string
+  /** Name, or else id, of the source that brought the latest event; empty for an API key. */
+  readonly source: string
 }
 
 /** How a company differs from its report. */
@@ -47,10 +60,12 @@ export interface MessageContext {
   readonly dashboardUrl: string
 }
 
-interface MessageData {
+export interface MessageData {
   readonly tenant_id: string
   readonly alert: { readonly id: string; readonly name: string }
   readonly company?: ReportedCompany
+  /** Undefined for a correction, and for a digest. */
+  readonly activity?: CompanyActivity
   readonly segment: string | null
   readonly previous_visit?: string
   readonly correction?: Correction
@@ -71,7 +86,7 @@ export interface DigestLine {
   readonly url: string
 }
 
-/** The body of a webhook. Slack and e-mail get it as a text. */
+/** The body of a webhook. The other destinations get it in words. */
 export interface Message {
   readonly type: string
   /** RFC 3339, UTC. */
@@ -111,7 +126,15 @@ export function testMessage(context: MessageContext, nowMs: number): Message {
     first_seen: at,
     last_seen: at,
   }
-  return messageOf(TEST_TYPE, { company, atMs: nowMs }, context)
+  const activity: CompanyActivity = {
+    ...{ visits: 4, heat: 62, page: 'shop.example/pricing', referrer: '' },
+    ...{ utm_source: 'newsletter', utm_campaign: 'spring', source: 'Website' },
+  }
+  return withActivity(messageOf(TEST_TYPE, { company, atMs: nowMs }, context), activity)
+}
+
+export function withActivity(message: Message, activity: CompanyActivity): Message {
+  return { ...message, data: { ...message.data, activity } }
 }
 
 /** @param total number of companies, including those that are not listed */
@@ -188,17 +211,31 @@ export interface MessageText {
   readonly lines: readonly string[]
 }
 
+/** A fact that is known about the company of a message, in words. */
+export type Fact = readonly [label: string, value: string]
+
+/** The facts below the sentence of a message. */
+export function factsIn({ data: { company, activity } }: Message): Fact[] {
+  const { domain, industry, country_code: country } = company!
+  const facts: Fact[] = [['Company', [domain, industry, country].filter((detail) => detail !== '').join(', ')]]
+  if (activity !== undefined) {
+    const { page, referrer, utm_source: from, utm_campaign: campaign, visits, heat } = activity
+    const origin = [from || referrer, campaign && `campaign ${campaign}`].filter((part) => part !== '').join(', ')
+    facts.push(['Page', page], ['Came from', origin], ['Visits', countText(visits)], ['Heat', `${heat} of 100`])
+  }
+  return facts.flatMap(([label, value]): Fact[] => (value === '' ? [] : [[label, oneLine(value)]]))
+}
+
 /** For e-mail. */
 export function textOf(message: Message): MessageText {
   const { data } = message
   if (data.companies !== undefined) return digestText(data, data.companies)
   const { company, url, alert } = data
-  const details = detailsOf(company!)
   return {
     subject: oneLine(`${company!.name} ${whyOf(message)}`),
     lines: [
       `${company!.name} ${whyOf(message)}.`,
-      ...(details === '' ? [] : [details]),
+      ...factsIn(message).map(([label, value]) => `${label}: ${value}`),
       '',
       url,
       '',
@@ -207,7 +244,7 @@ export function textOf(message: Message): MessageText {
   }
 }
 
-function digestSubject({ alert, total = 0, digest }: MessageData): string {
+export function digestSubject({ alert, total = 0, digest }: MessageData): string {
   const what =
     digest === 'limit'
       ? numbered(total, 'more company', 'more companies')
@@ -231,41 +268,8 @@ function digestText(data: MessageData, lines: readonly DigestLine[]) {
   }
 }
 
-/** For an incoming webhook of Slack, in its markup. A name cannot add markup. */
-export function slackText(message: Message): string {
-  const { company, companies, url } = message.data
-  if (companies !== undefined) return slackDigest(message.data, companies)
-  const details = detailsOf(company!)
-  return `*${slackLink(url, company!.name)}* ${slackEscaped(whyOf(message))}${details === '' ? '' : `\n${slackEscaped(details)}`}`
-}
-
-function slackDigest(data: MessageData, lines: readonly DigestLine[]): string {
-  const listed = lines.slice(0, SLACK_LINES_MAX)
-  const rest = (data.total ?? 0) - listed.length
-  return [
-    `*${slackLink(data.url, digestSubject(data))}*`,
-    ...listed.map(({ name, why, url }) => `${slackLink(url, name)} ${slackEscaped(why)}`),
-    ...(rest > 0 ? [`and ${rest} more`] : []),
-  ].join('\n')
-}
-
-function slackLink(url: string, text: string): string {
-  return `<${url}|${slackEscaped(text)}>`
-}
-
-function detailsOf({ domain, industry, country_code: country }: ReportedCompany): string {
-  return [domain, industry, country].filter((detail) => detail !== '').join(', ')
-}
-
-function slackEscaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replace(/[*_~`|]/g, ' ')
-}
-
-function oneLine(text: string): string {
+/** In one line of at most 200 characters. */
+export function oneLine(text: string): string {
   return cutText(text.replace(/\s+/g, ' '), 200)
 }
 

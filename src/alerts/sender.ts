@@ -32,8 +32,8 @@ interface SenderOptions {
 
 /** Concurrent attempts of an alert, so that its receiver is not flooded; of a tenant; of all. */
 const PER_ALERT_MAX = 8
-/** Slack takes one message a second of each incoming webhook. */
-const PER_SLACK_ALERT_MAX = 1
+/** Slack takes one message a second of each incoming webhook. A workflow of Teams posts at most a few in a second. */
+const ONE_AT_A_TIME: ReadonlySet<Alert['to']> = new Set(['slack', 'teams'])
 const PER_TENANT_MAX = 32
 const TOTAL_MAX = 256
 const LOOK_EVERY_MS = 500
@@ -107,7 +107,7 @@ export class Sender extends LeasedService {
     const sending = [...this.#sending.values()].map(({ of }) => of)
     const ofAlert = sending.filter(({ alertId }) => alertId === queue.alertId).length
     const ofTenant = sending.filter(({ tenantId }) => tenantId === queue.tenantId).length
-    const alertMax = alert.to === 'slack' ? PER_SLACK_ALERT_MAX : PER_ALERT_MAX
+    const alertMax = ONE_AT_A_TIME.has(alert.to) ? 1 : PER_ALERT_MAX
     const room = Math.min(alertMax - ofAlert, PER_TENANT_MAX - ofTenant, TOTAL_MAX - sending.length)
     if (room <= 0) return
     // A person waits for the requested ones.

@@ -27,7 +27,7 @@ const PERSON = `
     ].join()}]))`
 
 /** Own pages link to each other, which is no source of a session. */
-const REFERRER = `
+export const REFERRER = `
   if(referrer = '' OR domainWithoutWWW(referrer) = ${HOST_OF_PAGE}, '', if(domainWithoutWWW(referrer) = '', referrer, domainWithoutWWW(referrer)))`
 
 /** The page of one event, with the ids in its path. */

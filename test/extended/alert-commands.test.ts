@@ -49,6 +49,13 @@ test('segments and alerts are made, shown, copied and removed by commands', asyn
     'http://127.0.0.1/',
   )
   assert.deepEqual([inner.code, /is not a public address/.test(inner.stderr)], [2, true])
+  const teams = ['--teams', 'https://93.184.215.14/workflows/1/triggers/manual/paths/invoke?sig=hidden'] as const
+  assert.deepEqual(Object.keys(await json('alert', 'create', 'acme', 'Team', ...on, ...teams)), ['alert_id'])
+  const [, team] = await json('alert', 'list', 'acme')
+  assert.deepEqual([team.to, team.target], ['teams', 'https://93.184.215.14/…'])
+  const both = await run('alert', 'create', 'acme', 'Both', ...on, ...teams, '--slack', 'https://93.184.215.14/')
+  assert.deepEqual([both.code, /one of --webhook, --slack, --teams and --email/.test(both.stderr)], [2, true])
+  await run('alert', 'remove', 'acme', 'Team')
   const needed = await run('segment', 'remove', 'acme', 'Keen')
   assert.deepEqual([needed.code, /the alert Hot needs segment Keen/.test(needed.stderr)], [2, true])
   assert.equal((await json('alert', 'pause', 'acme', 'Hot')).paused.by, 'person')

@@ -14,6 +14,7 @@ import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.t
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { addAlert, errorsOf, occurrenceOf, Receiver, testSecrets } from '../support/alerts.ts'
+import { type ChatAnswer, slackAnswer, teamsAnswer } from '../support/chat-services.ts'
 import { readMail, startMailServer } from '../support/mail.ts'
 import { quiet, silent } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -267,17 +268,68 @@ test('a redirect is a failure that says so, and its place is not asked', async (
   assert.equal(inner.received.length, 0)
 })
 
-test('Slack gets a text with name, reason and link, in which a name makes no marks', async (t) => {
+const LINK = 'http://dash.example/t/acme/companies/of?id=a.example'
+
+test('Slack gets blocks with name, facts and a button, in which a name makes no marks', async (t) => {
   const world = await startSender(t)
   const receiver = await Receiver.start(t)
+  answersAs(receiver, slackAnswer)
   const alert = await addAlert(world.client, 'acme', { url: receiver.url, to: 'slack' })
   await world.record(alert, ['a.example'])
-  await until(() => receiver.received.length === 1)
-  assert.equal(
-    JSON.parse(receiver.received[0]!.body).text,
-    '*<http://dash.example/t/acme/companies/of?id=a.example|a.example &amp; &lt;Co&gt;>* was seen for the first time\na.example, Software, DE',
+  await delivered(world, alert)
+  const { text, blocks } = JSON.parse(receiver.received[0]!.body)
+  const sentence = `*<${LINK}|a.example &amp; &lt;Co&gt;>* was seen for the first time`
+  assert.equal(text.split('\n')[0], sentence)
+  assert.equal(blocks[0].text.text, sentence)
+  assert.deepEqual(
+    blocks[1].fields.map((field: { readonly text: string }) => field.text),
+    FACTS.map(([label, value]) => `${label}\n${value}`),
   )
+  assert.deepEqual([blocks[2].elements[0].text.text, blocks[2].elements[0].url], ['Open company', LINK])
 })
+
+test('Teams gets a card with name, facts and a button', async (t) => {
+  const world = await startSender(t)
+  const receiver = await Receiver.start(t)
+  answersAs(receiver, teamsAnswer)
+  const alert = await addAlert(world.client, 'acme', { url: `${receiver.url}/workflows/1?sig=secret`, to: 'teams' })
+  await world.record(alert, ['a.example'])
+  await delivered(world, alert)
+  const [{ content }] = JSON.parse(receiver.received[0]!.body).attachments
+  const lines = content.body.map(({ inlines }: { readonly inlines: readonly { readonly text: string }[] }) =>
+    inlines.map((inline) => inline.text).join(''),
+  )
+  assert.deepEqual(lines, [
+    'a.example & <Co> was seen for the first time',
+    ...FACTS.map(([label, value]) => `${label}: ${value}`),
+  ])
+  assert.deepEqual([content.actions[0].title, content.actions[0].url], ['Open company', LINK])
+  assert.equal(receiver.received[0]!.path, '/workflows/1?sig=secret')
+})
+
+/** The facts of `ACTIVITY` in words. */
+const FACTS = [
+  ['Company', 'a.example, Software, DE'],
+  ['Page', 'shop.example/our_pricing'],
+  ['Came from', 'search.example'],
+  ['Visits', '3'],
+  ['Heat', '41 of 100'],
+] as const
+
+function answersAs(receiver: Receiver, service: (body: string) => ChatAnswer): void {
+  receiver.answer = (_, response, { body }) => {
+    const { status, text } = service(body)
+    response.writeHead(status).end(text)
+  }
+}
+
+async function delivered(world: World, alert: Alert): Promise<void> {
+  const found = await until(
+    () => world.about(alert, 'a.example'),
+    (one) => (one?.attempts.length ?? 0) > 0,
+  )
+  assert.deepEqual([found.state, errorsOf(found)], ['delivered', [undefined]])
+}
 
 test('an e-mail has name, reason and link, and the id of its message', async (t) => {
   const smtp = await startMailServer(t)
@@ -294,7 +346,7 @@ test('an e-mail has name, reason and link, and the id of its message', async (t)
     subject: 'a.example & <Co> was seen for the first time',
     text: [
       'a.example & <Co> was seen for the first time.',
-      'a.example, Software, DE',
+      ...FACTS.map(([label, value]) => `${label}: ${value}`),
       '',
       'http://dash.example/t/acme/companies/of?id=a.example',
       '',

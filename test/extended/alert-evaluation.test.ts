@@ -58,7 +58,11 @@ async function startEvaluator(t: TestContext, perHour = 1_000) {
   const lease = new Membership({ client, name: 'alerts' }).share(0)
   const occurrences = new RedisOccurrences(client, lease, perHour)
   const reading = connectReading(clickhouse.url, 'test')
-  const visits = new ClickHouseVisits(new QuestionReader(reading), async () => [], clock)
+  const visits = new ClickHouseVisits(
+    new QuestionReader(reading),
+    async () => [{ id: 'src_1', name: 'Website' }],
+    clock,
+  )
   const evaluator = new Evaluator({
     ...{ lease, alerts, occurrences, segments, clock, log: silent, retentionDays: undefined, settleMs: 0 },
     visits,
@@ -154,6 +158,59 @@ test('a company that is seen for the first time is reported once, and one of the
   await world.visit(['new.example'])
   await world.evaluated()
   assert.deepEqual(companiesOf(await world.messages(alert)), ['new.example'])
+})
+
+test('a message says what the company read, where it came from, its visits and its heat', async (t) => {
+  const world = await startEvaluator(t)
+  // Heat is that of today.
+  world.clock.nowMs = Date.now()
+  const alert = await world.alert({ on: 'company.first_seen' })
+  const now = world.clock.nowMs
+  const at = (minutesAgo: number, ip: string, extra: object): EventRow => ({
+    ...{ timestamp: now - minutesAgo * 60_000, ip, extra: JSON.stringify(extra) },
+  })
+  const url = (path: string) => ({ url: `https://www.shop.example${path}` })
+  await insert(world.tenantId, [
+    world.eventOf('old.example', at(5, '198.51.100.1', url('/blog'))),
+    world.eventOf('new.example', at(3, '198.51.100.2', { ...url('/a?utm_source=mail&utm_campaign=spring') })),
+    world.eventOf('new.example', at(2, '198.51.100.2', { ...url('/pricing'), referrer: 'https://shop.example/a' })),
+    world.eventOf('new.example', { ...at(1, '198.51.100.3', {}), source_id: 'src_1' }),
+  ])
+  await world.visit([
+    'new.example',
+    at(4, '198.51.100.2', { ...url('/'), referrer: 'https://search.example/?q=secret' }),
+  ])
+  await world.evaluated()
+  const [message] = await world.messages(alert)
+  const { heat, ...activity } = message!.data.activity!
+  assert.deepEqual(activity, {
+    ...{ visits: 2, page: 'shop.example/pricing', referrer: '', utm_source: 'mail', utm_campaign: 'spring' },
+    source: 'Website',
+  })
+  const [stored] = await clickhouse.rows<{ heat: number }>(
+    `SELECT heat FROM company_heat WHERE tenant_id = '${world.tenantId}' AND company_id = 'new.example'`,
+  )
+  assert.equal(heat, Number(stored!.heat))
+})
+
+test('a visit that is not news reads no activity', async (t) => {
+  const world = await startEvaluator(t)
+  const alert = await world.alert({ on: 'company.first_seen' })
+  await world.visit(['new.example'])
+  await world.evaluated()
+  const { visits } = world
+  const asked: string[] = []
+  const read = visits.activities.bind(visits)
+  visits.activities = (tenantId, ids, sinceMs) => {
+    asked.push(...ids)
+    return read(tenantId, ids, sinceMs)
+  }
+  await world.visit(['new.example'], ['other.example'])
+  await world.evaluated()
+  assert.deepEqual(
+    [asked, companiesOf(await world.messages(alert))],
+    [['other.example'], ['new.example', 'other.example']],
+  )
 })
 
 test('a visit whose evaluation failed, as if its process was killed, is reported', async (t) => {

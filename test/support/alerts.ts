@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import type { AlertRecord } from '../../schemas/alert.ts'
 import type { Delivery } from '../../src/alerts/delivery.ts'
-import { type Message, messageOf } from '../../src/alerts/messages.ts'
+import { type CompanyActivity, type Message, messageOf, withActivity } from '../../src/alerts/messages.ts'
 import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import type { Occurrence } from '../../src/alerts/redis/occurrence-store.ts'
 import type { AlertSecret } from '../../src/alerts/sending/channels.ts'
@@ -100,7 +100,17 @@ export function messageAbout(alert: Alert, companyId: string): Message {
     ...{ industry_category: '', country_code: 'DE', classification: 'business', first_seen: at, last_seen: at },
   }
   const context = { tenantId: alert.tenantId, alertId: alert.id, alertName: alert.name, segment: undefined }
-  return messageOf(alert.on, { company, atMs: Date.now() }, { ...context, dashboardUrl: 'http://dash.example' })
+  const message = messageOf(
+    alert.on,
+    { company, atMs: Date.now() },
+    { ...context, dashboardUrl: 'http://dash.example' },
+  )
+  return withActivity(message, ACTIVITY)
+}
+
+export const ACTIVITY: CompanyActivity = {
+  ...{ visits: 3, heat: 41, page: 'shop.example/our_pricing', referrer: 'search.example' },
+  ...{ utm_source: '', utm_campaign: '', source: 'Website' },
 }
 
 export function occurrenceOf(alert: Alert, companyId: string): Occurrence {

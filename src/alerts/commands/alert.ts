@@ -20,6 +20,7 @@ interface AlertOptions {
   readonly after?: number
   readonly webhook?: string
   readonly slack?: string
+  readonly teams?: string
   readonly email?: string
   readonly digest?: 'weekly'
   readonly days?: number
@@ -59,13 +60,15 @@ function addCreate(alert: Command, context: CliContext): void {
       }),
     )
     .option('--webhook <url>', 'send a signed POST there')
-    .option('--slack <url>', 'send a text to this incoming webhook of Slack')
+    .option('--slack <url>', 'send a message to this incoming webhook of Slack')
+    .option('--teams <url>', 'send a card to this workflow webhook of Microsoft Teams')
     .option('--email <address>', 'send an e-mail; needs SMTP_URL')
     .addOption(new Option('--digest <when>', 'e-mail: one a week, Mondays at 8:00 UTC').choices(['weekly']))
     .action(async (tenant: string, name: string, options: AlertOptions, command: Command) => {
       const given = ALERT_KINDS.filter((kind) => options[kind] !== undefined)
       const [to] = given
-      if (to === undefined || given.length > 1) throw new InputError('give one of --webhook, --slack and --email')
+      if (to === undefined || given.length > 1)
+        throw new InputError('give one of --webhook, --slack, --teams and --email')
       const { on, segment, digest, json } = options
       const afterDays = command.getOptionValueSource('after') === 'cli' ? options.after : undefined
       const target = options[to as AlertKind]!

@@ -9,9 +9,16 @@ import { type Lease, LeasedService } from '../../run/leased-service.ts'
 import { type DelayBounds, pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
-import { type DigestReason, digestMessage, type MessageContext, messageOf } from '../messages.ts'
+import {
+  type CompanyActivity,
+  type DigestReason,
+  digestMessage,
+  type MessageContext,
+  messageOf,
+  withActivity,
+} from '../messages.ts'
 import type { Alert, RedisAlerts } from '../redis/alert-store.ts'
-import type { RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
+import type { Occurrence, RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
 import {
   correctionOf,
   factsNow,
@@ -237,6 +244,7 @@ export class Evaluator extends LeasedService {
     const days = hasReturns ? await visits.days(tenantId, ids) : new Map<string, readonly VisitedDay[]>()
     const members = await this.#membersOf(tenantId, segmentIdsOf(alerts), segments, ids)
     const noted = segmentIdsOf(alerts.filter(({ on }) => on === 'company.corrected'))
+    const activities = new Map<string, CompanyActivity>()
     for (const alert of wanted) {
       const state = { companies, received, days, members, stamps, noted }
       const found = occurrencesOf(alert, state, this.#contextOf(alert, segments), clock.now(), FRESH_MS)
@@ -247,13 +255,30 @@ export class Evaluator extends LeasedService {
         await this.#leave(alert, segment, outside)
         await this.#recordLate(alert, segment, [...inside])
       }
-      const recorded = await occurrences.record(alert, found, clock.now())
+      const fresh = await this.#described(tenantId, await occurrences.unreported(alert.id, found), activities)
+      const recorded = await occurrences.record(alert, fresh, clock.now())
       if (recorded === 'full') {
         await this.#pause(alert, `it remembers ${ALERT_LIMITS.companiesMax} companies`)
       } else if (typeof recorded === 'number' && recorded > 0) {
         log.debug({ tenant_id: tenantId, alert: alert.id, occurrences: recorded }, 'an alert fires')
       }
     }
+  }
+
+  /** Adds the visits of their companies to messages. Only for messages that are written: it reads more than the rest of the evaluation. */
+  async #described(
+    tenantId: string,
+    occurrences: readonly Occurrence[],
+    known: Map<string, CompanyActivity>,
+  ): Promise<Occurrence[]> {
+    const { visits, clock } = this.#options
+    const idOf = ({ message }: Occurrence) => message.data.company!.company_id
+    const missing = occurrences.map(idOf).filter((id) => !known.has(id))
+    if (missing.length > 0) {
+      const found = await visits.activities(tenantId, missing, clock.now() - FRESH_MS)
+      for (const [id, activity] of found) known.set(id, activity)
+    }
+    return occurrences.map((one) => ({ ...one, message: withActivity(one.message, known.get(idOf(one))!) }))
   }
 
   /** Records companies that events from before the start of an alert brought into its segment, but that were stored later. */

@@ -1,4 +1,5 @@
-import { inParts, rowsOfCompanies } from '../../companies/companies.ts'
+import { REFERRER } from '../../companies/activity.ts'
+import { byId, inParts, rowsOfCompanies } from '../../companies/companies.ts'
 import {
   type CompanyCondition,
   type Corrected,
@@ -21,13 +22,15 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from '../../companies/filter.ts'
-import { companiesSql, firstSeenSql, matchingSql, partSql } from '../../companies/list.ts'
+import { heatSql } from '../../companies/heat.ts'
+import { companiesSql, countsSql, firstSeenSql, matchingSql, partSql } from '../../companies/list.ts'
 import { stateAt } from '../../companies/state-at.ts'
 import { parseWhere } from '../../companies/where.ts'
 import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { OfTenant, Parameters, QuestionReader } from '../../stores/clickhouse/reader.ts'
 import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
+import type { CompanyActivity } from '../messages.ts'
 import type { Fate, VisitedCompany, VisitedDay } from './rules.ts'
 
 const PAGE_ROWS = 20_000
@@ -38,6 +41,34 @@ const hiddenSinceSql = (corrected: Corrected) => `
   FROM ${HIDDEN_CHANGES} AS log
   WHERE tenant_id = {tenant:String}
   GROUP BY target`
+
+interface LatestVisit {
+  readonly last_page: string
+  readonly origin: readonly [referrer: string, utm_source: string, utm_campaign: string]
+  readonly source: string
+}
+
+/** The latest page of companies, and the latest origin of their visits. */
+const latestVisitsSql = (corrected: Corrected, of: CompanyCondition) => `
+  SELECT
+    target AS company_id,
+    argMaxIf(read_page, at, read_page != '') AS last_page,
+    argMaxIf((referring, from, campaign), at, referring != '' OR from != '' OR campaign != '') AS origin,
+    argMax(sender, at) AS source
+  FROM
+  (
+    SELECT
+      ${targetIdOf(corrected)} AS target,
+      timestamp AS at,
+      toString(page) AS read_page,
+      ${REFERRER} AS referring,
+      toString(utm_source) AS from,
+      toString(utm_campaign) AS campaign,
+      toString(source_id) AS sender
+    FROM events
+    WHERE tenant_id = {tenant:String} AND ${of.all('company')} AND timestamp >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+  )
+  GROUP BY company_id`
 
 /** A company, and a UTC day, `YYYY-MM-DD`. */
 interface CompanyDay {
@@ -72,6 +103,31 @@ export class ClickHouseVisits {
           ON given.id = companies.company_id
         WHERE NOT hidden`,
     )
+  }
+
+  /** The visits of companies. Pages and origins are those of events since a moment. */
+  async activities(
+    tenantId: string,
+    ids: readonly string[],
+    sinceMs: number,
+  ): Promise<ReadonlyMap<string, CompanyActivity>> {
+    const basis = await this.#basis(tenantId, 'pages')
+    const ask = async <T extends object>(sqlOf: (of: CompanyCondition) => string, parameters: Parameters = {}) => {
+      const of = { ...parameters, tenant: tenantId }
+      const rows = await rowsOfCompanies<T & { company_id: string }>(this.#reader, basis, ids, sqlOf, of)
+      return new Map(rows.map((row) => [row.company_id, row]))
+    }
+    const visits = await ask<{ visits: number }>((of) => byId(countsSql(basis, {}, ['visits'], of)))
+    const heats = await ask<{ heat: number }>((of) => byId(heatSql(basis, of)))
+    const latest = await ask<LatestVisit>((of) => latestVisitsSql(basis, of), { since: sinceMs })
+    const names = new Map((await this.#sources(tenantId)).map(({ id, name }) => [id, name]))
+    const of = (id: string): CompanyActivity => {
+      const { last_page: page = '', origin = ['', '', ''], source = '' } = latest.get(id) ?? {}
+      const [referrer, utm_source, utm_campaign] = origin
+      const counts = { visits: visits.get(id)?.visits ?? 0, heat: heats.get(id)?.heat ?? 0 }
+      return { ...counts, page, referrer, utm_source, utm_campaign, source: names.get(source) || source }
+    }
+    return new Map(ids.map((id) => [id, of(id)]))
   }
 
   /** UTC days with visits, ascending, by company. */

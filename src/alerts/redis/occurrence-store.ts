@@ -167,6 +167,17 @@ export class RedisOccurrences {
     return unrecorded
   }
 
+  /** Those among occurrences that an alert has not reported. A company that has left its segment may enter again. */
+  async unreported(alertId: string, occurrences: readonly Occurrence[]): Promise<Occurrence[]> {
+    const unreported: Occurrence[] = []
+    for (let at = 0; at < occurrences.length; at += MEMBERS_PER_CALL) {
+      const part = occurrences.slice(at, at + MEMBERS_PER_CALL)
+      const times = await this.#client.zmscore(keys.recordedOccurrences(alertId), ...part.map(({ key }) => key))
+      unreported.push(...part.filter((_, i) => Number(times[i] ?? 0) <= 0))
+    }
+    return unreported
+  }
+
   /** Notes companies as the sink does, so that they are evaluated. */
   async touch(tenantId: string, companies: readonly string[]): Promise<void> {
     await noteCompanies(this.#client, tenantId, companies)

@@ -7,12 +7,14 @@ import { timeLimit } from '../../run/time-limit.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
 import { type Attempt, CONFIRM_TYPE, type Delivery, GONE, RETRY_AFTER_MAX_MS, shortened } from '../delivery.ts'
 import { waitsFor } from '../facts.ts'
-import { type ConfirmMessage, confirmText, type Message, slackText, textOf } from '../messages.ts'
+import { type ConfirmMessage, confirmText, type Message, textOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
 import { DestinationRefusedError, type Destinations } from './destinations.ts'
 import type { Mailer } from './mail.ts'
 import { ANSWER_MS, type PostAnswer, post } from './post.ts'
 import { signedHeaders } from './signature.ts'
+import { slackBody } from './slack.ts'
+import { teamsBody } from './teams.ts'
 
 /** The secrets of an alert, encrypted in its record. */
 export interface AlertSecret {
@@ -64,8 +66,7 @@ export class Channels {
     if (alert.to === 'email') return await this.#mail(alert, delivery, signal)
     const { url: text, key } = this.#secretOf(alert)
     const url = new URL(text)
-    const isSlack = alert.to === 'slack'
-    const body = isSlack ? JSON.stringify({ text: slackText(JSON.parse(delivery.body) as Message) }) : delivery.body
+    const body = bodyFor(alert.to, delivery.body)
     const { clock } = this.#options
     const headers = {
       'content-type': 'application/json',
@@ -109,6 +110,13 @@ export class Channels {
       throw new Error(`the destination ${(error as Error).message}`)
     }
   }
+}
+
+/** The body of a message, in the form that the destination shows. @param json as a webhook gets it */
+function bodyFor(to: Alert['to'], json: string): string {
+  if (to === 'slack') return slackBody(JSON.parse(json) as Message)
+  if (to === 'teams') return teamsBody(JSON.parse(json) as Message)
+  return json
 }
 
 function problemOf({ status, location }: PostAnswer): string | undefined {

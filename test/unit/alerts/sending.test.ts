@@ -7,7 +7,6 @@ import { type AddressInfo, createServer as createTcp } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { digestMessage, slackText } from '../../../src/alerts/messages.ts'
 import { type DestinationRefusedError, Destinations } from '../../../src/alerts/sending/destinations.ts'
 import { Mailer } from '../../../src/alerts/sending/mail.ts'
 import { ANSWER_BYTES_MAX, post } from '../../../src/alerts/sending/post.ts'
@@ -237,24 +236,4 @@ test('a mailer that could not begin works for the next mail', async (t) => {
   })
   await assert.rejects(mailer.send(MAIL, NEVER), /not yet/)
   assert.match(await mailer.send(MAIL, NEVER), /250 kept as 1/)
-})
-
-test('Slack gets a digest as a short list', () => {
-  const lines = Array.from({ length: 60 }, (_, i) => ({
-    ...{ company_id: `c${i}`, name: `C${i} <&>`, why: 'came back', url: `http://dash.example/${i}` },
-  }))
-  const context = {
-    tenantId: 'acme',
-    alertId: 'a',
-    alertName: 'Hot <1>',
-    segment: undefined,
-    dashboardUrl: 'http://dash.example',
-  }
-  const digest = { lines, total: 1_000, reason: 'weekly' } as const
-  const text = slackText(digestMessage(digest, context, 0)).split('\n')
-  assert.equal(text[0], '*<http://dash.example/t/acme/companies|Hot &lt;1&gt;: 1,000 companies this week>*')
-  assert.equal(text[1], '<http://dash.example/0|C0 &lt;&amp;&gt;> came back')
-  assert.deepEqual([text.length, text.at(-1)], [52, 'and 950 more'])
-  const ofLimit = slackText(digestMessage({ ...digest, reason: 'limit' }, context, 0)).split('\n')
-  assert.equal(ofLimit[0], '*<http://dash.example/t/acme/companies|Hot &lt;1&gt;: 1,000 more companies>*')
 })

@@ -85,6 +85,7 @@ describe('names', () => {
       [{ asName: 'Kibo Courier Plus Ltd.' }, 'business', 'name-word:courier'],
       [{ asName: 'Kibo Courier Telecom' }, 'isp'],
       [{ orgName: 'Gmina Kibo' }, 'government'],
+      [{ orgName: 'Bo Kibo' }, 'business', 'name'],
     ])
   })
 

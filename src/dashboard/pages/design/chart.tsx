@@ -20,7 +20,7 @@ interface ChartProps {
   readonly label: string
   /** Meaning of a day, for example "Day of the event (UTC)": heads the table of numbers. */
   readonly dayTitle: string
-  /** UTC, `YYYY-MM-DD`, ascending. */
+  /** UTC, `YYYY-MM-DD`, ascending, equally far apart: all days, or the first ones of weeks. */
   readonly days: readonly string[]
   readonly series: readonly ChartSeries[]
   /** Pixels; default 220. */
@@ -188,7 +188,7 @@ function optionsOf(
         days.at(-1) === utcDay(Date.now()) ? [(chart) => hatchToday(chart, colour('--under') || colour('--bg'))] : [],
     },
     scales: {
-      x: { time: true, range: (_chart, min, max) => [min - HALF_DAY_SECONDS, max + HALF_DAY_SECONDS] },
+      x: { time: true, range: (_chart, min, max) => [min - halfSeconds(days), max + halfSeconds(days)] },
       y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] },
     },
     axes: [
@@ -215,8 +215,8 @@ const HATCH_PX = 5
 function hatchToday({ ctx, bbox, data, valToPos }: uPlot, background: string): void {
   const at = data[0].at(-1)
   if (at === undefined) return
-  const from = Math.max(bbox.left, valToPos(at - HALF_DAY_SECONDS, 'x', true))
-  const to = Math.min(bbox.left + bbox.width, valToPos(at + HALF_DAY_SECONDS, 'x', true))
+  const from = Math.max(bbox.left, valToPos(at - DAY_SECONDS / 2, 'x', true))
+  const to = Math.min(bbox.left + bbox.width, valToPos(at + DAY_SECONDS / 2, 'x', true))
   const { top, height } = bbox
   const step = HATCH_PX * devicePixelRatio
   ctx.save()
@@ -234,10 +234,14 @@ function hatchToday({ ctx, bbox, data, valToPos }: uPlot, background: string): v
   ctx.restore()
 }
 
-/** Bars are centred on their day. */
-const HALF_DAY_SECONDS = 43_200
+const DAY_SECONDS = 86_400
+
+/** Half of the time between two bars, which are centred on their day. */
+function halfSeconds([first, second]: readonly string[]): number {
+  return second === undefined ? DAY_SECONDS / 2 : (Date.parse(second) - Date.parse(first!)) / 2_000
+}
 
 /** Ticks between two days have no label. */
 function tickLabel(seconds: number): string {
-  return seconds % (2 * HALF_DAY_SECONDS) === 0 ? shortDay(utcDay(seconds * 1_000)) : ''
+  return seconds % DAY_SECONDS === 0 ? shortDay(utcDay(seconds * 1_000)) : ''
 }

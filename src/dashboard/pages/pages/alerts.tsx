@@ -68,8 +68,8 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       {list.value !== undefined && alerts.length === 0 && (
         <EmptyState icon={BellRing} title="There is no alert yet">
           <p>
-            Get a message when a company comes for the first time, returns or enters a segment: in Slack, by e-mail, or
-            as a call of your own program.
+            Get a message when a company comes for the first time, returns or enters a segment: in Slack, in Teams, by
+            e-mail, or as a call of your own program.
           </p>
           {create}
         </EmptyState>

@@ -278,6 +278,11 @@ const DESTINATIONS = {
     hint: 'Slack makes it: in your app, Incoming Webhooks, Add New Webhook to Workspace.',
     placeholder: 'https://hooks.slack.com/services/…',
   },
+  teams: {
+    label: 'URL of a workflow of Microsoft Teams',
+    hint: 'In Teams: the menu of the channel, Workflows, "Post to a channel when a webhook request is received".',
+    placeholder: 'https://….logic.azure.com/workflows/…',
+  },
   email: { label: 'E-mail address', hint: undefined, placeholder: 'sales@example.com' },
 } as const
 

@@ -33,7 +33,7 @@ export function typeWords(type: string): string {
   return TYPES[type] ?? type
 }
 
-export const KIND_WORDS = { webhook: 'Webhook', slack: 'Slack', email: 'E-mail' } as const
+export const KIND_WORDS = { webhook: 'Webhook', slack: 'Slack', teams: 'Teams', email: 'E-mail' } as const
 
 /** The answer of a receiver, in a few words. */
 export function answerWords({ error, status }: Pick<DeliveryAttempt, 'error' | 'status'>): string {
