@@ -273,8 +273,10 @@ export class CompanyCorrections {
       }
     })
     return found
-      .filter(({ company_id: _, ...fields }) =>
-        Object.values(fields).some((value) => (typeof value === 'object' ? Object.keys(value).length > 0 : value)),
+      .filter(
+        ({ company_id, ...fields }) =>
+          company_id !== TENANT.company_id &&
+          Object.values(fields).some((value) => (typeof value === 'object' ? Object.keys(value).length > 0 : value)),
       )
       .sort((a, b) => (a.company_id < b.company_id ? -1 : 1))
   }
