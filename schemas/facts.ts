@@ -22,8 +22,8 @@ export const FACT_LIMITS = {
 export const OWN_TYPES = ['text', 'number', 'date'] as const
 export type OwnType = (typeof OWN_TYPES)[number]
 
-/** Letters and digits of any script, in lower case, joined by `_`. */
-export const OWN_KEY = '^[\\p{L}\\p{N}]+(?:_[\\p{L}\\p{N}]+)*$'
+/** Letters and digits of any script, with their accents, in lower case, joined by `_`. */
+export const OWN_KEY = '^[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*(?:_[\\p{L}\\p{N}][\\p{L}\\p{N}\\p{M}]*)*$'
 
 /** Values of own columns by the key of the column, as texts: `1000000`, `12.5`, `2026-11-30`. Columns without a value are absent. */
 export const OwnValues = Type.Record(Type.String(), Type.String(), {

@@ -69,6 +69,7 @@ const Column = Type.Object({
   name: Type.String({ description: 'In the header of the file' }),
   target: Type.String({ description: 'What it becomes; empty: it is left out' }),
   example: Type.String({ description: 'Its first value' }),
+  key: Type.String({ description: 'Of its own column; empty: it is none' }),
   is_new: Type.Boolean({ description: 'Whether it makes an own column' }),
 })
 export type ImportColumn = Static<typeof Column>

@@ -1,5 +1,4 @@
 import { FACT_LIMITS, OWN_KEY, type OwnColumn, type OwnType, STATUSES } from '../../schemas/facts.ts'
-import { slug } from '../enrichment/rules/normalise.ts'
 import { type DateOrder, readTime } from '../pipeline/sources/batch/files/timestamps.ts'
 import { readDisplayName } from '../run/display-name.ts'
 import { InputError } from '../run/errors.ts'
@@ -20,9 +19,19 @@ export const OWN = 'own:'
 
 export const ownField = (key: string) => `${OWN}${key}`
 
-/** The key of an own column, from a name that a person gives: `Account manager (EU)` is `account_manager_eu`. */
+/** Words of a key. Marks stay: without them, `Größe` (size) is the word for large, and some scripts lose their vowels. */
+const KEY_WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu
+
+/**
+ * The key of an own column, from a name that a person gives: `Account manager (EU)` is `account_manager_eu`. Composed and decomposed letters
+ * have one key (Unicode NFKC).
+ */
 export function ownKeyOf(name: string): string {
-  return slug(name).replaceAll('-', '_').slice(0, FACT_LIMITS.columnKeyMaxChars).replace(/_$/, '')
+  const words = name.normalize('NFKC').toLowerCase().replace(/['’]/g, '').match(KEY_WORDS) ?? []
+  return words
+    .join('_')
+    .slice(0, FACT_LIMITS.columnKeyMaxChars)
+    .replace(/[_\p{Cs}]$/u, '')
 }
 
 /** The definition of a column as it is in the log. */
@@ -148,7 +157,7 @@ const NUMBER = /^-?\d{1,15}(?:\.\d{1,10})?$/
  */
 export function readOwnTerm(text: string): OwnTerm {
   const found = OPERATOR.exec(text)
-  const key = text.slice(0, found?.index).trim().toLowerCase()
+  const key = text.slice(0, found?.index).trim().normalize('NFKC').toLowerCase()
   if (found === null || !KEY.test(key) || key.length > FACT_LIMITS.columnKeyMaxChars) {
     throw new InputError('must be the key of an own column, an operator and a value, as in revenue>=1000000')
   }

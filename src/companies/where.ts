@@ -94,7 +94,7 @@ const FIELDS: Readonly<Record<string, Terms>> = Object.fromEntries(
 export const WHERE_KEYS: readonly string[] = Object.keys(KEYS)
 
 const OWN_COLUMN = 'own.'
-const HEAD = /\s*(own\.[\p{L}\p{N}_]+|[a-z_]+)\s*(!=|>=|<=|=|>|<|~)\s*/uy
+const HEAD = /\s*(own\.[\p{L}\p{N}\p{M}_]+|[a-z_]+)\s*(!=|>=|<=|=|>|<|~)\s*/uy
 const QUOTED = /"((?:[^"]|"")*)"\s*(?=,|$)/y
 const PLAIN = /[^,]*/y
 

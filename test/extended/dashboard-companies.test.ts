@@ -359,7 +359,7 @@ test('companies are filtered by tag, owner and whether they are hidden', async (
   ])
   assert.deepEqual(choices.owner, [{ value: '', companies: 1 }])
   const csv = await (await operator.get('/api/tenants/labelled/companies/export?search=kept')).text()
-  assert.ok(csv.includes(',"key account, retail, food",Ada,,kept.example'), csv)
+  assert.ok(csv.includes(',"key account, retail, food",Ada,,,kept.example'), csv)
 })
 
 test('companies are corrected by calls, in the name of the signed-in person, and changes are undone', async () => {
@@ -631,12 +631,12 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
     .split('\r\n')
   assert.equal(
     head,
-    '\ufeffCompany,Events,Visits,Heat,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Tags,Owner,Hidden,Id',
+    '\ufeffCompany,Events,Visits,Heat,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Tags,Owner,Status,Hidden,Id',
   )
   const noon = `${TODAY}T12:00:00.000Z`
   assert.equal(
     row,
-    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,0,${noon},'@x,'+1,DE,business,1,${noon},,80,,,,formula.example`,
+    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,0,${noon},'@x,'+1,DE,business,1,${noon},,80,,,,,formula.example`,
   )
   assert.equal(end, '')
   const cells = async (query: string) => {
@@ -645,7 +645,7 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
       .split('\r\n')
       .slice(1, -1)
       .map((line) => line.split(','))
-      .map(([, events, visits, , last, , , , , ips, first, , quality, , , , id]) =>
+      .map(([, events, visits, , last, , , , , ips, first, , quality, , , , , id]) =>
         [events, visits, ips, first, last, quality, id].join(),
       )
   }

@@ -256,6 +256,10 @@ test('programs import a list of companies, see first what it does, and are told 
   const map = `map=${encodeURIComponent('State=status')}&map=${encodeURIComponent('Größe=number')}`
   const dry = await post(`?dry_run=true&${map}`, list)
   assert.deepEqual([dry.status, dry.body.applied, dry.body.values, dry.body.waiting], [200, false, 2, 1])
+  assert.deepEqual(
+    dry.body.columns.filter(({ is_new }) => is_new).map(({ key }) => key),
+    ['größe'],
+  )
   const done = await post(`?${map}`, gzipSync(list), { 'content-encoding': 'gzip' })
   assert.deepEqual([done.status, done.body.applied, done.body.changed], [200, true, 1])
   assert.deepEqual((await post(`?${map}`, list)).body.values, 0)

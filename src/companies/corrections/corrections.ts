@@ -97,11 +97,12 @@ export class CompanyCorrections {
     if (Object.values(change.wanted).every((value) => value === undefined))
       throw new InputError('nothing to correct is named')
     const companies = [...new Set(change.companies)]
+    const texts = readTexts(change.wanted)
     return await this.#lock(tenantId, async () => {
       const done = await this.#changeOf(tenantId, changeId)
       if (done !== undefined) return done
-      const columns = change.wanted.own === undefined ? [] : await this.#definitions(tenantId)
-      const wanted = readTexts(change.wanted, columns)
+      const { own } = texts
+      const wanted = own === undefined ? texts : { ...texts, own: readOwn(own, await this.#definitions(tenantId)) }
       const into = wanted.merged_into ?? ''
       await this.#assertKnown(tenantId, into === '' ? companies : [...companies, into])
       const state = await this.#state(tenantId, companies)
@@ -272,8 +273,10 @@ export class CompanyCorrections {
       }
     })
     return found
-      .filter(({ company_id: _, ...fields }) =>
-        Object.values(fields).some((value) => (typeof value === 'object' ? Object.keys(value).length > 0 : value)),
+      .filter(
+        ({ company_id, ...fields }) =>
+          company_id !== TENANT.company_id &&
+          Object.values(fields).some((value) => (typeof value === 'object' ? Object.keys(value).length > 0 : value)),
       )
       .sort((a, b) => (a.company_id < b.company_id ? -1 : 1))
   }
@@ -593,9 +596,9 @@ function rowsOf(
   )
 }
 
-/** Names, owners, statuses, tags and values as they are kept. Any tag can be removed. */
-function readTexts(wanted: CorrectionWanted, columns: readonly OwnColumn[]): CorrectionWanted {
-  const { name, owner, status, own, add_tags } = wanted
+/** Names, owners, statuses and tags as they are kept. Any tag can be removed. */
+function readTexts(wanted: CorrectionWanted): CorrectionWanted {
+  const { name, owner, status, add_tags } = wanted
   const { nameMaxChars, ownerMaxChars, tagMaxChars } = CORRECTION_LIMITS
   const orNone = (text: string, what: string, max: number) =>
     text.trim() === '' ? '' : readDisplayName(text, what, max)
@@ -604,12 +607,11 @@ function readTexts(wanted: CorrectionWanted, columns: readonly OwnColumn[]): Cor
     ...(name !== undefined && { name: orNone(name, "a company's name", nameMaxChars) }),
     ...(owner !== undefined && { owner: orNone(owner, 'an owner', ownerMaxChars) }),
     ...(status !== undefined && { status: readStatus(status) }),
-    ...(own !== undefined && { own: readOwn(own, columns) }),
     ...(add_tags && { add_tags: add_tags.map((tag) => readDisplayName(tag, 'a tag', tagMaxChars)) }),
   }
 }
 
-/** @throws InputError for an unknown column, or a value of another type */
+/** Values of own columns as they are kept. @throws InputError for an unknown column, or a value of another type */
 function readOwn(own: Readonly<Record<string, string>>, columns: readonly OwnColumn[]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(own).map(([key, value]) => {

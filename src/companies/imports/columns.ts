@@ -158,7 +158,8 @@ export function columnsOf(
     const column = used.find((one) => one.index === index)
     // An own column that is new has the type as its target, as a choice has.
     const target = column?.isNew ? column.own!.type : targets[index]!
-    return { name, target, example: exampleOf(list, index), is_new: column?.isNew ?? false }
+    const { own: made, isNew = false } = column ?? {}
+    return { name, target, example: exampleOf(list, index), key: made?.key ?? '', is_new: isNew }
   })
   return { shown, used }
 }

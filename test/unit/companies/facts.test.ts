@@ -49,8 +49,11 @@ test('dates are read as in files of events, and kept as days', () => {
 })
 
 test('keys of columns have letters and digits of any script, and a suggested status is in lower case', () => {
-  const keys = ['Account manager (EU)', 'MRR', 'Größe', '売上', '!!', 'x'.repeat(60)].map(ownKeyOf)
-  assert.deepEqual(keys, ['account_manager_eu', 'mrr', 'große', '売上', '', 'x'.repeat(40)])
+  const keys = ['Account manager (EU)', 'MRR', "Owner's ARR", 'データ', 'राजस्व', '!!', 'x'.repeat(60)].map(ownKeyOf)
+  assert.deepEqual(keys, ['account_manager_eu', 'mrr', 'owners_arr', 'データ', 'राजस्व', '', 'x'.repeat(40)])
+  for (const form of ['NFC', 'NFD'] as const) assert.equal(ownKeyOf('GRÖßE'.normalize(form)), 'größe', form)
+  assert.equal(ownKeyOf(`${'x'.repeat(39)}𠮷`), 'x'.repeat(39))
+  for (const key of keys.filter((one) => one !== '')) assert.equal(readOwnTerm(`${key}=1`).key, key)
   assert.deepEqual(['Customer', ' OPEN deal ', 'MQL', ''].map(readStatus), ['customer', 'open deal', 'MQL', ''])
 })
 

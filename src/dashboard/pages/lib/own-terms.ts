@@ -5,7 +5,7 @@ export interface OwnTerm {
   readonly value: string
 }
 
-const TERM = /^([\p{L}\p{N}_]+)(!=|>=|<=|=|>|<|~)(.+)$/u
+const TERM = /^([\p{L}\p{N}\p{M}_]+)(!=|>=|<=|=|>|<|~)(.+)$/u
 const COMPARED = /^(?:-?\d{1,15}(?:\.\d{1,10})?|\d{4}-\d{2}-\d{2})$/
 
 /** Undefined when it is invalid: links may be cut off or typed. */

@@ -117,8 +117,8 @@ const operation: Operation = {
         },
         ...{ changed: 1, values: 1, cleared: 0 },
         columns: [
-          { name: 'domain', target: 'domain', example: 'acme.example', is_new: false },
-          { name: 'status', target: 'status', example: 'customer', is_new: false },
+          { name: 'domain', target: 'domain', example: 'acme.example', key: '', is_new: false },
+          { name: 'status', target: 'status', example: 'customer', key: '', is_new: false },
         ],
         changed_rows: [
           {

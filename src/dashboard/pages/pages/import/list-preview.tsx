@@ -89,7 +89,7 @@ export function ListPreview({ tenant, file, own, onDone, onClose }: ListPreviewP
         </Notice>
       )}
       {preview !== undefined && error === undefined && preview.problem === null && (
-        <ImportGroups preview={preview} own={own} isLoading={isLoading} />
+        <ImportGroups preview={preview} own={[...own, ...newColumns(preview)]} isLoading={isLoading} />
       )}
       {preview !== undefined && (
         <Stack gap={3}>
@@ -133,6 +133,12 @@ export function ListPreview({ tenant, file, own, onDone, onClose }: ListPreviewP
       </Row>
       <FieldError error={applying.error} />
     </Card>
+  )
+}
+
+function newColumns({ columns }: ImportAnswer): OwnColumn[] {
+  return columns.flatMap(({ key, name, target, is_new }) =>
+    is_new ? [{ key, name, type: target as OwnColumn['type'] }] : [],
   )
 }
 

@@ -40,7 +40,6 @@ export function OwnColumns({ tenant, own }: OwnColumnsProps) {
       {own.columns.length > 0 && (
         <Table
           label="Your columns"
-          isNeverStacked
           rows={own.columns}
           keyOf={({ key }) => key}
           columns={[
