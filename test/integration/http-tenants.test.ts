@@ -161,6 +161,16 @@ test('every route serves only data of the caller', async (t) => {
         return { companies: [], next: undefined }
       },
       company: none,
+      async unknownNetworks({ id }) {
+        note(id)
+        return { from: '', to: '', visits: 0, total: 0, networks: [] }
+      },
+    },
+    imports: {
+      async import(tenantId) {
+        note(tenantId)
+        throw new BackpressureError('none')
+      },
     },
   })
   const bodies: Record<string, string> = {
@@ -168,6 +178,7 @@ test('every route serves only data of the caller', async (t) => {
     'POST /v1/ingest/batch': '{"ip":"8.8.8.8"}',
     'POST /v1/lookup': '{"ip":"8.8.8.8"}',
     'POST /v1/bulk': '{"ips":["8.8.8.8"]}',
+    'POST /v1/companies': 'domain,status\nfruit.example,customer',
   }
   const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, { security: object[] }>>
