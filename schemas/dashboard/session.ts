@@ -1,7 +1,14 @@
 import { type Static, Type } from 'typebox'
+import { EMAIL_CHARS_MAX } from './limits.ts'
 
-/** An operator sees every tenant, a member one. */
-export const DashboardRole = Type.Union([Type.Literal('operator'), Type.Literal('member')])
+/** What a person of a tenant may do, from the least: read; change companies, segments, alerts, …; manage people, keys and sources. */
+export const TENANT_ROLES = ['viewer', 'member', 'admin'] as const
+export const TenantRole = Type.Enum([...TENANT_ROLES])
+export type TenantRole = Static<typeof TenantRole>
+
+/** An operator may do everything in every tenant. */
+export const DASHBOARD_ROLES = [...TENANT_ROLES, 'operator'] as const
+export const DashboardRole = Type.Enum([...DASHBOARD_ROLES])
 export type DashboardRole = Static<typeof DashboardRole>
 
 /** `GET /api/session`: facts about the user of the page. */
@@ -10,6 +17,8 @@ export const SessionAnswer = Type.Object({
   name: Type.Union([Type.String(), Type.Null()]),
   /** Visible tenants, in the order of their creation. */
   tenants: Type.Array(Type.String()),
+  /** The tenant that holds sample data, if the user may see it. It is not among `tenants`. */
+  sample: Type.Union([Type.String(), Type.Null()]),
   /** Send this as `x-csrf-token` with every change. */
   csrf_token: Type.String(),
   version: Type.String(),
@@ -19,3 +28,14 @@ export const SessionAnswer = Type.Object({
   favicons: Type.Boolean(),
 })
 export type SessionAnswer = Static<typeof SessionAnswer>
+
+/** `POST /sign-in/mail`: asks for a sign-in link by e-mail. The answer is the same for every address. */
+export const MailSignInBody = Type.Object(
+  { email: Type.String({ maxLength: EMAIL_CHARS_MAX }) },
+  { additionalProperties: false },
+)
+export type MailSignInBody = Static<typeof MailSignInBody>
+
+/** `GET /sign-in/mail` */
+export const MailSignIn = Type.Object({ can_email: Type.Boolean({ description: 'Whether links are mailed' }) })
+export type MailSignIn = Static<typeof MailSignIn>

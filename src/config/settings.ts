@@ -3,7 +3,7 @@ import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
 import { optional, type Setting, type SettingValue, setting } from './setting.ts'
-import { bytes, choice, folder, integer, list, path, redisUrl, text, url } from './values.ts'
+import { bytes, choice, folder, httpOrigin, integer, list, path, redisUrl, text, url } from './values.ts'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 /** The type of `Config` keeps this list equal to that of src/http/engine/choose.ts. */
@@ -31,6 +31,12 @@ export const SETTINGS = {
     'n',
     'seconds that an idle connection stays open; unset: 75 with node:http; uWebSockets.js takes 10 to 35 whatever is set, so with a value auto means node:http',
     integer(1, 3_600),
+  ),
+  apiUrl: optional(
+    'API_URL',
+    'url',
+    'http(s)://host[:port] of the API for senders of events, when it is reached through a proxy; pages ask for it where it is unset',
+    httpOrigin,
   ),
   dataDir: setting('DATA_DIR', 'dir', './data', 'folder for everything that is kept on this machine', path()),
   secretsKey: {

@@ -108,7 +108,7 @@ const dashboard = await startDashboard({ after } as unknown as TestContext, redi
 
 const memberOf = async (id: string) => {
   const { createdAt } = await admin.getTenant(id)
-  return { role: 'member', tenant: { id, createdAt } } as const
+  return { role: 'admin', tenant: { id, createdAt } } as const
 }
 
 async function post<T>(client: DashboardClient, path: string, body?: unknown): Promise<T> {

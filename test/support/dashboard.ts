@@ -9,6 +9,7 @@ import { People } from '../../src/dashboard/server/people.ts'
 import type { DashboardRoute } from '../../src/dashboard/server/route.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
 import { type Grant, type Session, Sessions } from '../../src/dashboard/server/sessions.ts'
+import type { SignInMails } from '../../src/dashboard/server/sign-in-mails.ts'
 import { type Clock, systemClock } from '../../src/run/clock.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
@@ -71,6 +72,7 @@ interface DashboardSetting {
   readonly onSignedOut?: (session: Session) => void
   readonly persisted?: () => Promise<void>
   readonly clock?: Clock
+  readonly mails?: Pick<SignInMails, 'request'>
 }
 
 /** The listener in this process, on a Redis of the test. */
@@ -93,6 +95,7 @@ export async function startDashboard(
     sessions,
     people,
     routes,
+    mails: options.mails,
     addresses: new RedisAddresses(redis),
     findTenant: (id) => tenants.getTenant(id),
     persisted: options.persisted ?? (async () => {}),

@@ -39,15 +39,15 @@ function reenrichmentsOf(
   }
 }
 
-/** The API of these settings, as this machine reaches it. */
-export function apiUrlOf({ host, port }: Config): string {
-  return `http://${connectableHost(host)}:${port}`
+/** API_URL, or the API of these settings as this machine reaches it. */
+export function apiUrlOf({ apiUrl, host, port }: Config): string {
+  return apiUrl ?? `http://${connectableHost(host)}:${port}`
 }
 
 export function settingsOf(
   context: ProcessContext,
   redis: RedisClient,
-  { sessions, people }: { readonly sessions: Sessions; readonly people: People },
+  { sessions, people, mails }: Pick<SettingsDependencies, 'mails'> & { readonly sessions: Sessions; readonly people: People },
   { overview, trials, sources: counts }: Pick<DashboardTables, 'overview' | 'trials' | 'sources'>,
 ): SettingsDependencies {
   const { config, telemetry, enrichment, pipeline } = context
@@ -60,6 +60,7 @@ export function settingsOf(
     clock,
     sessions,
     people,
+    mails,
     alerts: new RedisAlerts(redis),
     publicUrl,
     quota: sharedLimits(counters, clock).lookups,
@@ -68,6 +69,7 @@ export function settingsOf(
     sources: pipeline.sources.map(({ from }) => from),
     counts,
     apiUrl: apiUrlOf(config),
+    publicApiUrl: config.apiUrl,
     fetches: (found) => pullStatuses(redis, pipeline, found),
     readRule: parseRule,
     trials,

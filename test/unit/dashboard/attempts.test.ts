@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { clientOf, FailedSignIns } from '../../../src/dashboard/server/attempts.ts'
+import { Attempts, clientOf } from '../../../src/dashboard/server/attempts.ts'
 
 test('20 failures in a minute are free, for each client separately', () => {
   let nowMs = 1_000_000
-  const failed = new FailedSignIns({ now: () => nowMs })
+  const failed = new Attempts({ now: () => nowMs })
   const add = (client: string, count: number) => Array.from({ length: count }, () => failed.add(client))
   assert.deepEqual(add('a', 20), Array(20).fill(0))
   nowMs += 15_000
@@ -15,7 +15,7 @@ test('20 failures in a minute are free, for each client separately', () => {
 })
 
 test('the number of remembered clients is limited', () => {
-  const failed = new FailedSignIns({ now: () => 1_000_000 })
+  const failed = new Attempts({ now: () => 1_000_000 })
   for (let i = 0; i < 21; i++) failed.add('first')
   for (let i = 0; i < 10_000; i++) failed.add(`other ${i}`)
   assert.equal(failed.add('first'), 0)
