@@ -1,15 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { EMAIL_CHARS_MAX } from './limits.ts'
+import { DASHBOARD_ROLES, TENANT_ROLES } from './roles.ts'
 
-/** What a person of a tenant may do, from the least: read; change companies, segments, alerts, …; manage people, keys and sources. */
-export const TENANT_ROLES = ['viewer', 'member', 'admin'] as const
 export const TenantRole = Type.Enum([...TENANT_ROLES])
-export type TenantRole = Static<typeof TenantRole>
-
-/** An operator may do everything in every tenant. */
-export const DASHBOARD_ROLES = [...TENANT_ROLES, 'operator'] as const
-export const DashboardRole = Type.Enum([...DASHBOARD_ROLES])
-export type DashboardRole = Static<typeof DashboardRole>
+const DashboardRole = Type.Enum([...DASHBOARD_ROLES])
 
 /** `GET /api/session`: facts about the user of the page. */
 export const SessionAnswer = Type.Object({

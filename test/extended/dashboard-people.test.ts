@@ -276,7 +276,7 @@ test('a removed member does not come back by links that they made, and their key
     made.keys.map(({ prefix, made_by }) => [prefix, made_by]).sort(),
     [
       [created.prefix, 'Ada'],
-      [keyBySecond.prefix, 'member'],
+      [keyBySecond.prefix, 'admin'],
     ].sort(),
   )
   assert.deepEqual(
@@ -385,7 +385,7 @@ test('a link without a name asks a browser for one, which makes a new person', a
   const nameless = await clientOf(dashboard.url, await confirm('&name=+', second))
   const [unnamed] = (await list(nameless)).people.filter(({ id }) => id === null)
   assert.deepEqual([unnamed!.name, unnamed!.sessions[0]!.is_current], [null, true])
-  assert.equal(await nameless.read('/api/author'), 'member')
+  assert.equal(await nameless.read('/api/author'), 'admin')
 
   const operatorLink = await dashboard.link()
   assert.equal((await open(operatorLink)).status, 303, 'an operator is not asked')

@@ -484,6 +484,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         people: {} as People,
         addresses: { addressOf: async () => undefined, confirm: async () => false },
         routes: [],
+        mails: undefined,
         findTenant: async () => undefined,
         clock: systemClock,
       }

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { TENANT_ROLES, type TenantRole } from '../../../schemas/dashboard/session.ts'
+import { TENANT_ROLES, type TenantRole } from '../../../schemas/dashboard/roles.ts'
 import { numbered } from '../../run/counted.ts'
 import { InputError } from '../../run/errors.ts'
 import type { CliContext } from '../../terminal/context.ts'

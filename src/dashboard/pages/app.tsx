@@ -1,8 +1,11 @@
 import { usePathname } from 'wouter-preact/use-browser-location'
 import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
+import { Stack } from './design/layout.tsx'
 import { Problem } from './design/notice.tsx'
 import { Splash } from './design/splash.tsx'
+import { SampleBanner } from './components/sample-data.tsx'
 import { setCsrfToken } from './lib/api.ts'
+import { RoleContext } from './lib/may.ts'
 import { pageAt } from './lib/page-at.ts'
 import type { PageProps } from './lib/page-props.ts'
 import { SessionContext, useSession } from './lib/session.ts'
@@ -46,12 +49,24 @@ export function App() {
 }
 
 function Shown({ page: Page, nav, title = nav?.label, operator, parameters }: PageEntry & PageProps) {
-  const { role, tenants } = useSession()
+  const { role, tenants, sample } = useSession()
   const { tenant } = parameters
+  const isSample = tenant !== undefined && tenant === sample
   const isAllowed = operator !== true || role === 'operator'
-  useTitle(title, tenant)
+  useTitle(title, isSample ? 'Sample data' : tenant)
   // Check here, because the page could not tell a refusal from an unreachable server.
   if (!isAllowed) return <OnlyOperators />
-  if (tenant !== undefined && !tenants.includes(tenant)) return <NoTenant id={tenant} />
-  return <Page parameters={parameters} />
+  if (tenant !== undefined && !tenants.includes(tenant) && !isSample) return <NoTenant id={tenant} />
+  return (
+    <RoleContext.Provider value={isSample ? 'viewer' : role}>
+      {isSample ? (
+        <Stack gap={5}>
+          <SampleBanner />
+          <Page parameters={parameters} />
+        </Stack>
+      ) : (
+        <Page parameters={parameters} />
+      )}
+    </RoleContext.Provider>
+  )
 }

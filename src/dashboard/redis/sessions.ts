@@ -1,4 +1,4 @@
-import type { TenantRole } from '../../../schemas/dashboard/session.ts'
+import type { TenantRole } from '../../../schemas/dashboard/roles.ts'
 import { type Clock, systemClock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'

@@ -1,4 +1,4 @@
-import { DASHBOARD_ROLES, type DashboardRole } from '../../../schemas/dashboard/session.ts'
+import { DASHBOARD_ROLES, type DashboardRole } from '../../../schemas/dashboard/roles.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { Grant, Session, Sessions } from './sessions.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from '../../../schemas/dashboard/limits.ts'
-import type { DashboardRole, TenantRole } from '../../../schemas/dashboard/session.ts'
+import type { DashboardRole, TenantRole } from '../../../schemas/dashboard/roles.ts'
 import type { Maker } from '../../../schemas/maker.ts'
 import type { Clock } from '../../run/clock.ts'
 import { readDisplayName } from '../../run/display-name.ts'

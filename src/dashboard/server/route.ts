@@ -1,5 +1,5 @@
 import type { Static, TObject } from 'typebox'
-import type { DashboardRole } from '../../../schemas/dashboard/session.ts'
+import type { DashboardRole } from '../../../schemas/dashboard/roles.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'

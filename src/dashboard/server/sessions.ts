@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { DashboardRole } from '../../../schemas/dashboard/session.ts'
+import type { DashboardRole } from '../../../schemas/dashboard/roles.ts'
 import type { Maker } from '../../../schemas/maker.ts'
 import type { Clock } from '../../run/clock.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { TenantRole } from '../../../schemas/dashboard/session.ts'
+import type { TenantRole } from '../../../schemas/dashboard/roles.ts'
 import type { RedisTestLimits } from '../../alerts/redis/test-limits.ts'
 import type { Mailer } from '../../alerts/sending/mail.ts'
 import { BackpressureError } from '../../run/errors.ts'

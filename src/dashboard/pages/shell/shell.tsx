@@ -8,6 +8,7 @@ import { IconButton } from '../design/button.tsx'
 import { Toasts } from '../design/toast.tsx'
 import { SegmentsContext } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
+import { rememberWorkspace } from '../lib/sample.ts'
 import { useArrival } from '../lib/use-arrival.ts'
 import { useData } from '../lib/use-data.ts'
 import { Logo } from './logo.tsx'
@@ -20,12 +21,15 @@ const SEGMENTS_EVERY_MS = 60_000
 
 /** The frame of a page: sidebar, or a bar and a drawer on a small screen. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
-  const { tenants } = useSession()
+  const { tenants, sample } = useSession()
   const [location] = useLocation()
   const drawer = useDrawer()
   useArrival(location, 'content')
   const tenant = /^\/t\/([^/]+)/.exec(location)?.[1] ?? tenants[0]
-  const isKnown = tenant !== undefined && tenants.includes(tenant)
+  useLayoutEffect(() => {
+    if (tenant !== undefined && tenant !== sample) rememberWorkspace(tenant)
+  }, [tenant, sample])
+  const isKnown = tenant !== undefined && (tenants.includes(tenant) || tenant === sample)
   const { value, isLoading, reload } = useData<SegmentsAnswer>(
     isKnown ? `/api/tenants/${tenant}/segments` : undefined,
     {},
@@ -52,7 +56,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
             <Logo />
             ipid
           </Link>
-          <span class="ui-topbar-tenant">{tenant}</span>
+          <span class="ui-topbar-tenant">{tenant === sample ? 'Sample data' : tenant}</span>
         </header>
         {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape and the close button do the same */}
         {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape and the close button do the same */}

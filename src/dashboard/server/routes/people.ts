@@ -11,7 +11,7 @@ import {
   PersonLinkBody,
   PersonRoleBody,
 } from '../../../../schemas/dashboard/people.ts'
-import type { DashboardRole, TenantRole } from '../../../../schemas/dashboard/session.ts'
+import type { DashboardRole, TenantRole } from '../../../../schemas/dashboard/roles.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
