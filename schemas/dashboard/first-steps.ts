@@ -19,7 +19,9 @@ export const FirstSteps = Type.Object({
   has_events: Type.Boolean({ description: 'Events of any source are stored' }),
   seen: nullable(LiveEvent),
   own_address: nullable(
-    Type.String({ description: 'Public address of the caller, as their site or this page sees it: a subject of the rule own' }),
+    Type.String({
+      description: 'Public address of the caller, as their site or this page sees it: a subject of the rule own',
+    }),
   ),
   own_rules: Type.Array(Type.String(), { description: 'Networks that the rule own leaves out' }),
   alerts: Type.Integer(),

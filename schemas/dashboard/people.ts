@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox'
 import { ALERT_KINDS } from '../alert.ts'
 import { MakerId } from '../maker.ts'
 import { ListedKey } from './keys.ts'
-import { TenantRole } from './session.ts'
 import { EMAIL_CHARS_MAX, LINK_DAYS_MAX, NAME_CHARS_MAX } from './limits.ts'
+import { TenantRole } from './session.ts'
 
 const Id = Type.String({ pattern: '^[0-9a-f]{16}$' })
 const Days = Type.Integer({ minimum: 1, maximum: LINK_DAYS_MAX, description: 'Validity of the link' })

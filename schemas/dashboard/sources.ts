@@ -134,7 +134,9 @@ export const SourceSetup = Type.Object({
       code: Type.String({ description: 'Exactly what is pasted' }),
       key: nullable(Type.Enum(['server', 'browser'])),
       is_sample: Type.Boolean({ description: 'It has to be changed before it runs' }),
-      site: nullable(Type.Enum([...SETUP_SITES], { description: 'Where a website is made, if this is all that it needs' })),
+      site: nullable(
+        Type.Enum([...SETUP_SITES], { description: 'Where a website is made, if this is all that it needs' }),
+      ),
     }),
   ),
 })

@@ -91,7 +91,13 @@ export class TenantAdmin {
     }
     const plan = options.plan ?? 'starter'
     this.#assertPlan(plan)
-    const { archive = false, addresses = 'full', retention_days: days, unclassified, sample_until: sampleUntil } = options
+    const {
+      archive = false,
+      addresses = 'full',
+      retention_days: days,
+      unclassified,
+      sample_until: sampleUntil,
+    } = options
     if (archive && addresses !== 'full') conflict()
     const retention = typeof days === 'number' ? { retentionDays: days } : {}
     const tenant = {

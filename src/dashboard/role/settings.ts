@@ -47,7 +47,11 @@ export function apiUrlOf({ apiUrl, host, port }: Config): string {
 export function settingsOf(
   context: ProcessContext,
   redis: RedisClient,
-  { sessions, people, mails }: Pick<SettingsDependencies, 'mails'> & { readonly sessions: Sessions; readonly people: People },
+  {
+    sessions,
+    people,
+    mails,
+  }: Pick<SettingsDependencies, 'mails'> & { readonly sessions: Sessions; readonly people: People },
   { overview, trials, sources: counts }: Pick<DashboardTables, 'overview' | 'trials' | 'sources'>,
 ): SettingsDependencies {
   const { config, telemetry, enrichment, pipeline } = context

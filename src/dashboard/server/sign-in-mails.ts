@@ -103,7 +103,10 @@ export class SignInMails {
       `Sign in to ipid within ${MAILED_LINK_MS / 60_000} minutes. ${found.length === 1 ? 'The link works' : 'Each link works'} once.`,
       ...['', ...lines, 'Ignore this mail if you did not ask for it: without a link, nobody gets in.'],
     ].join('\n')
-    await mailer.send({ id: randomUUID(), to: address, subject: 'Your sign-in link for ipid', text }, this.#stopping.signal)
+    await mailer.send(
+      { id: randomUUID(), to: address, subject: 'Your sign-in link for ipid', text },
+      this.#stopping.signal,
+    )
   }
 
   async #peopleWith(address: string) {

@@ -94,7 +94,6 @@ export interface SetupBlock {
   readonly place?: SetupSite
 }
 
-
 /** A sender whose log format ipid knows. */
 export interface SourcePreset {
   readonly name: string

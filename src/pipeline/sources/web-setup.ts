@@ -111,7 +111,8 @@ add_filter( 'script_loader_tag', function ( $tag, $handle ) {
     },
     {
       title: 'Shopify, in place of the tag: in layout/theme.liquid of the theme, right before </head>',
-      about: 'Online Store, Themes, Edit code opens the file. The pages of the checkout are not made of it, so their views are not counted.',
+      about:
+        'Online Store, Themes, Edit code opens the file. The pages of the checkout are not made of it, so their views are not counted.',
       key: 'browser',
       place: 'shopify',
       code: `<script async src="${script}"></script>`,

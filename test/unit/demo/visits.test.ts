@@ -40,10 +40,10 @@ test('visitors are found in the data, and each address belongs to its organisati
 
 test('data that know nothing give no visitors, after a bounded number of tries', async () => {
   const nothing = { noise: false, classification: undefined, companyId: '', data: {} } as unknown as Enrichment
-  assert.deepEqual(
-    await findVisitors(new Random(1), () => nothing, { organisations: 1, noise: 1 }),
-    { organisations: [], noise: [] },
-  )
+  assert.deepEqual(await findVisitors(new Random(1), () => nothing, { organisations: 1, noise: 1 }), {
+    organisations: [],
+    noise: [],
+  })
 })
 
 test('made-up visits are events that say so, within the days before now', async () => {

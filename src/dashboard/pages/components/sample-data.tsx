@@ -3,6 +3,7 @@ import { Button } from '../design/button.tsx'
 import { FieldError } from '../design/field.tsx'
 import { Row } from '../design/layout.tsx'
 import { Notice } from '../design/notice.tsx'
+import { Section } from '../design/page.tsx'
 import { toast } from '../design/toast.tsx'
 import { useSample } from '../lib/sample.ts'
 import { useSession } from '../lib/session.ts'
@@ -22,8 +23,8 @@ export function SampleBanner() {
   return (
     <Notice tone="warn" title="Sample data">
       <p>
-        These companies are real, and their visits are made up. Nothing here counts for your plan, alerts or exports, and
-        nothing can be changed.
+        These companies are real, and their visits are made up. Nothing here counts for your plan, alerts or exports,
+        and nothing can be changed.
       </p>
       <FieldError error={removing.error} />
       {sample.own !== undefined && (
@@ -61,5 +62,34 @@ export function SampleButton({ tenant }: { readonly tenant: string }) {
       </Button>
       <FieldError error={adding.error} />
     </>
+  )
+}
+
+/** In Settings: adds sample data to a workspace, or takes them away. */
+export function SampleSection({ tenant }: { readonly tenant: string }) {
+  const sample = useSample()
+  const removing = useAction()
+  const remove = () =>
+    removing.run(async () => {
+      await sample.remove()
+      toast({ text: 'The sample data are removed.' })
+    })
+  return (
+    <Section
+      title="Sample data"
+      description="Made-up visits, to look around. They are kept apart from your own, and count for nothing."
+      actions={
+        <>
+          <SampleButton tenant={tenant} />
+          {sample.isThere && (
+            <Button disabled={removing.isBusy} onClick={remove}>
+              Remove sample data
+            </Button>
+          )}
+        </>
+      }
+    >
+      <FieldError error={removing.error} />
+    </Section>
   )
 }

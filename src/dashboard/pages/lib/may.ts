@@ -7,5 +7,9 @@ export const RoleContext = createContext<DashboardRole>('viewer')
 
 /** Whether the user has at least this role on this page. The server checks every call again. */
 export function useMay(needed: DashboardRole): boolean {
-  return DASHBOARD_ROLES.indexOf(useContext(RoleContext)) >= DASHBOARD_ROLES.indexOf(needed)
+  return may(useContext(RoleContext), needed)
+}
+
+export function may(role: DashboardRole, needed: DashboardRole): boolean {
+  return DASHBOARD_ROLES.indexOf(role) >= DASHBOARD_ROLES.indexOf(needed)
 }

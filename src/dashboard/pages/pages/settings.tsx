@@ -1,6 +1,9 @@
 import { UsersRound } from 'lucide-preact'
+import { MayChange } from '../components/may-change.tsx'
+import { SampleSection } from '../components/sample-data.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { Page, Section } from '../design/page.tsx'
+import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { IntentPages } from './settings/intent-pages.tsx'
 import { Keys } from './settings/keys.tsx'
@@ -10,22 +13,28 @@ import { Rules } from './settings/rules.tsx'
 /** Plan, keys, rules and intent pages of a tenant, and the way to its people. */
 export function Settings({ parameters }: PageProps) {
   const tenant = parameters.tenant!
+  const isAdmin = useMay('admin')
   return (
     // The key makes sure that state of one tenant is never shown for another.
     <Page key={tenant} title={`Settings of ${tenant}`}>
       <Plan tenant={tenant} />
-      <Keys tenant={tenant} />
-      <Rules tenant={tenant} />
-      <IntentPages tenant={tenant} />
-      <Section
-        title="People"
-        description="Members of this tenant, their sessions, and invitations."
-        actions={
-          <LinkButton href={`/t/${tenant}/settings/people`} icon={UsersRound}>
-            Manage people
-          </LinkButton>
-        }
-      />
+      {isAdmin && <Keys tenant={tenant} />}
+      <MayChange>
+        <Rules tenant={tenant} />
+        <IntentPages tenant={tenant} />
+      </MayChange>
+      {isAdmin && (
+        <Section
+          title="People"
+          description="Who may use this workspace, their sessions, and invitations."
+          actions={
+            <LinkButton href={`/t/${tenant}/settings/people`} icon={UsersRound}>
+              Manage people
+            </LinkButton>
+          }
+        />
+      )}
+      {isAdmin && <SampleSection tenant={tenant} />}
     </Page>
   )
 }

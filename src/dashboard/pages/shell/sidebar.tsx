@@ -11,6 +11,7 @@ import { Hidden, Text } from '../design/layout.tsx'
 import { Choice, Popover } from '../design/popover.tsx'
 import { changeHeaders } from '../lib/api.ts'
 import { capitalised } from '../lib/format.ts'
+import { may } from '../lib/may.ts'
 import { samePage, useSample } from '../lib/sample.ts'
 import { segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
@@ -32,12 +33,15 @@ interface SidebarProps {
 
 /** Navigation, choice of the tenant, and the signed-in user. */
 export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
-  const { role, name, version, tenants } = useSession()
+  const { role, name, version, tenants, sample } = useSession()
+  const isSample = tenant !== undefined && tenant === sample
   const [location] = useLocation()
   const isList = location === COMPANIES.replace(':tenant', tenant ?? '')
   const segment = new URLSearchParams(useSearch()).get('segment')
   const visible = PAGES.filter(
-    ({ path, operator }) => (!operator || role === 'operator') && (tenant !== undefined || !path.includes(':tenant')),
+    ({ path, role: needed = 'viewer' }) =>
+      may(isSample && path.includes(':tenant') ? 'viewer' : role, needed) &&
+      (tenant !== undefined || !path.includes(':tenant')),
   )
   return (
     <aside id="sidebar" class={isOpen ? 'ui-sidebar is-open' : 'ui-sidebar'}>
@@ -91,7 +95,8 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
         <div>
           <p>{name ?? capitalised(role)}</p>
           <p>
-            {role === 'operator' ? 'all workspaces' : `${name === null ? '' : `${role} of `}${tenants[0]}`} · ipid {version}
+            {role === 'operator' ? 'all workspaces' : `${name === null ? '' : `${role} of `}${tenants[0]}`} · ipid{' '}
+            {version}
           </p>
         </div>
         <IconButton icon={LogOut} label="Sign out" onClick={signOut} />

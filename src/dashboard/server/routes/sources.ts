@@ -24,7 +24,10 @@ import { type DashboardRoute, json, route } from '../route.ts'
 import { makerOf } from '../sessions.ts'
 
 export interface SourceDependencies {
-  readonly admin: Pick<TenantAdmin, 'getSource' | 'pageSources' | 'createSource' | 'setSource' | 'setTenant' | 'revokeSource'>
+  readonly admin: Pick<
+    TenantAdmin,
+    'getSource' | 'pageSources' | 'createSource' | 'setSource' | 'setTenant' | 'revokeSource'
+  >
   /** Base URL of the API in this process's settings; see `SourceFacts.base`. */
   readonly apiUrl: string
   /** API_URL. */
@@ -98,7 +101,8 @@ export function sourceRoutes({
         const fields = fieldFacts(tool, preset, map)
         const facts = { kind, address: 'auto', base: origin, ...(name && { name }), ...fields } as const
         const created = await admin.createSource(tenant.id, facts, { keys: tool.keys, madeBy: makerOf(session) })
-        if (tenant.apiUrl === undefined && publicApiUrl === undefined) await admin.setTenant(tenant.id, { api_url: origin })
+        if (tenant.apiUrl === undefined && publicApiUrl === undefined)
+          await admin.setTenant(tenant.id, { api_url: origin })
         const { id, key, browserKey = null, source, createdAt } = created
         const answer: CreatedSourceAnswer = {
           source_id: id,

@@ -109,7 +109,9 @@ function List({ tenant, answer, reload, isBusy, onClose }: ListProps) {
       isDone: others > 0,
       body: (
         <Stack gap={3}>
-          <Text isMeasured>You decide whether each of them reads only, changes things too, or manages people and keys.</Text>
+          <Text isMeasured>
+            You decide whether each of them reads only, changes things too, or manages people and keys.
+          </Text>
           <Row>
             <Button onClick={() => setInviting(true)}>Invite a person</Button>
           </Row>

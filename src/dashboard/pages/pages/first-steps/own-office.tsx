@@ -24,7 +24,10 @@ export function OwnOffice({ tenant, answer, onChanged }: OwnOfficeProps) {
   const leaveOut = (subject: string) =>
     run(async () => {
       const past = hasEvents && { past: { days: null } }
-      const { job } = await post<RulesAnswer>(`/api/tenants/${tenant}/rules`, { add: { kind: 'own', subject }, ...past })
+      const { job } = await post<RulesAnswer>(`/api/tenants/${tenant}/rules`, {
+        add: { kind: 'own', subject },
+        ...past,
+      })
       if (job === null) toast({ text: `Visits from ${subject} are left out from now on.` })
       else pastJobStarted(job)
       setTyped('')
@@ -52,8 +55,8 @@ export function OwnOffice({ tenant, answer, onChanged }: OwnOfficeProps) {
       )}
       {own === null && rules.length === 0 && (
         <Text tone="soft" isMeasured>
-          This page does not see you at a public address, so it cannot offer the one of your office. Your IT knows it, or any
-          page that answers “what is my IP address”.
+          This page does not see you at a public address, so it cannot offer the one of your office. Your IT knows it,
+          or any page that answers “what is my IP address”.
         </Text>
       )}
       <form
