@@ -224,7 +224,7 @@ export const SETTINGS = {
     ...optional(
       'SMTP_URL',
       'url',
-      'smtp(s)://user:password@host:port for e-mail of alerts; unset: no e-mail',
+      'smtp(s)://user:password@host:port for e-mail of alerts, sign-in links and invitations; unset: no e-mail',
       url(['smtp:', 'smtps:']),
     ),
     isSecret: true,
@@ -233,7 +233,7 @@ export const SETTINGS = {
     'SMTP_FROM',
     'address',
     'ipid@localhost',
-    'sender of e-mail of alerts: an address, or Name <address>',
+    'sender of e-mail: an address, or Name <address>',
     text(/^[^\r\n@]*@[^\r\n]*$/, 'an e-mail address'),
   ),
   rdns: setting(

@@ -64,7 +64,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
       await main.getByText(part).waitFor()
     }
     await main.getByText('Shopify', { exact: true }).click()
-    assert.equal(await main.getByLabel(/^Shopify/).inputValue(), script)
+    assert.equal(await main.getByRole('textbox', { name: /^Shopify/ }).inputValue(), script)
     const href = (await main.getByRole('link', { name: 'Send to my developer' }).getAttribute('href'))!
     assert.ok(decodeURIComponent(href).startsWith('mailto:?subject='))
     assert.ok(decodeURIComponent(href).includes(`\r\n${script}\r\n`))
