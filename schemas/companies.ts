@@ -216,6 +216,15 @@ export const CompanyHeat = Type.Object({
 })
 export type CompanyHeat = Static<typeof CompanyHeat>
 
+/** How the heat of the companies of a tenant is spread. Companies without heat do not count. */
+export const HeatLevels = Type.Object({
+  /** Half of the companies have this heat or more; null: no company has any. */
+  median: Type.Union([Type.Integer(), Type.Null()]),
+  /** A tenth of the companies has this heat or more. */
+  top: Type.Union([Type.Integer(), Type.Null()]),
+})
+export type HeatLevels = Static<typeof HeatLevels>
+
 /** A company with the counts of its addresses, which take longer. */
 export const CountedCompany = Type.Object({ ...CompanyRow.properties, ...details })
 export type CountedCompany = Static<typeof CountedCompany>

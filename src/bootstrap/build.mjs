@@ -54,6 +54,9 @@ const TARGETS = {
   pages: {
     entryPoints: ['src/dashboard/pages/main.tsx'],
     entryNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    loader: { '.woff2': 'file' },
+    alias: { typebox: './src/dashboard/pages/lib/typebox.ts' },
     minify: true,
     target: 'es2022',
     tsconfig: 'src/dashboard/pages/tsconfig.json',

@@ -6,6 +6,7 @@ import {
   type CompanyView,
   type CountedCompany,
   type CountedValue,
+  type HeatLevels,
 } from '../../schemas/companies.ts'
 import type {
   CompaniesPage,
@@ -30,7 +31,7 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from './filter.ts'
-import { type HeatRow, heatOf, heatSql } from './heat.ts'
+import { type HeatRow, heatLevelsSql, heatOf, heatSql } from './heat.ts'
 import {
   choicesSql,
   companiesSql,
@@ -236,6 +237,13 @@ export class ClickHouseCompanies {
     const [resolved, basis] = await this.#resolve(tenantId, filter)
     const sqlOf = (of: CompanyCondition) => matchingSql(tenantId, basis, resolved, of).query
     return new Set((await this.#rowsOf(tenantId, basis, companyIds, sqlOf, parametersOf(resolved))).keys())
+  }
+
+  /** How the heat of all companies is spread, hidden ones left out. */
+  async heatLevels(tenantId: string): Promise<HeatLevels> {
+    const basis = await readBasis(this.#reader, tenantId, 'pages')
+    const [levels] = await this.#reader.rows<HeatLevels>(heatLevelsSql(basis), { tenant: tenantId })
+    return levels ?? { median: null, top: null }
   }
 
   /** Undefined when the company does not exist. @param days up to its last event */

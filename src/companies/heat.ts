@@ -40,6 +40,14 @@ export const heatSql = (basis: ReadBasis, of: CompanyCondition = knownCompanies(
   ) AS intents USING company
   WHERE ${isVisible(basis, 'company')}`
 
+/** How the heat of the companies of the tenant is spread: null without a company that has some. */
+export const heatLevelsSql = (basis: ReadBasis) => `
+  SELECT
+    if(count() = 0, NULL, quantileExact(0.5)(toInt32(heat))) AS median,
+    if(count() = 0, NULL, quantileExact(0.9)(toInt32(heat))) AS top
+  FROM (${heatSql(basis)})
+  WHERE heat > 0`
+
 /** A row of `heatSql`. */
 export type HeatRow = CompanyHeat
 

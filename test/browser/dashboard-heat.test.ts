@@ -51,7 +51,7 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
     await heatOf('Keen').hover()
     assert.equal(
       await why.textContent(),
-      'Heat 58 of 100Seen today+30On 2 of 30 days+121 event a day+3Intent pages on 2 days+13',
+      'Heat 58 of 100, in the higher half of your companiesSeen today+30On 2 of 30 days+121 event a day+3Intent pages on 2 days+13',
     )
     await page.mouse.move(0, 0)
     await why.waitFor({ state: 'detached' })

@@ -24,6 +24,14 @@ const COLUMNS = [
     render: () => 123_456,
   })),
 ]
+/** `n2` leaves before `n1`; the other columns stay. */
+const LEAVING = COLUMNS.slice(0, 4).map((column) => ({
+  ...column,
+  label: column.label.replace('Number', 'Figure'),
+  ...(column.key !== 'name' && { render: () => 'x'.repeat(40) }),
+  ...(column.key === 'n1' && { leaves: 1 }),
+  ...(column.key === 'n2' && { leaves: 2 }),
+}))
 const COUNTRIES = ['Austria', 'Belgium', 'Chile', 'Denmark', 'Estonia', 'France', 'Germany', 'Hungary', 'Italy']
 
 function Parts() {
@@ -58,7 +66,7 @@ function Parts() {
           trigger: (props) => h(Button, props, 'More'),
           entries: [{ label: 'Rename', onSelect: hide }, 'line', { label: 'Merge', onSelect: hide }],
         }),
-        h(HeatBadge, { heat: 82, why: [{ label: 'Visits', points: 40 }] }),
+        h(HeatBadge, { heat: 82, level: 'top', why: [{ label: 'Visits', points: 40 }] }),
       ),
       h(
         Section,
@@ -75,7 +83,25 @@ function Parts() {
         }),
       ),
     ),
+    h(Leaving, null),
     h(Toasts, null),
+  )
+}
+
+function Leaving() {
+  const [left, setLeft] = useState([])
+  return h(
+    Section,
+    { title: 'Columns that leave' },
+    h('output', null, `left out: ${left.join()}`),
+    h(Table, {
+      label: 'Narrow',
+      rows: [{ id: 'opened', name: 'Opening' }],
+      columns: LEAVING,
+      keyOf: ({ id }) => id,
+      opensRows: true,
+      onLeftOut: setLeft,
+    }),
   )
 }
 

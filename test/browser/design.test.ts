@@ -46,7 +46,7 @@ test('a table keeps its header and names visible, says that columns are cut, and
   const { page, assertAccessible, assertClean } = await openParts(t, 800)
   await assertAccessible()
   const view = page.getByRole('region', { name: 'Companies' })
-  const hint = page.getByText('Scroll sideways for more columns')
+  const hint = page.getByText('Scroll sideways for more columns').first()
   await hint.waitFor()
   await view.evaluate((element) => {
     const { scrollLeft, scrollTop } = Object.assign(element, { scrollLeft: 5_000, scrollTop: 5_000 })
@@ -65,6 +65,26 @@ test('a table keeps its header and names visible, says that columns are cut, and
   assert.ok((await row.boundingBox())!.width <= 390)
   assert.ok(((await page.evaluate('document.documentElement.scrollWidth')) as number) <= 390)
   assertClean()
+})
+
+test('columns that do not fit leave in their order and return, and a click anywhere in a row opens it', {
+  skip,
+}, async (t) => {
+  const { page } = await openParts(t, 1_300)
+  const table = page.getByRole('table', { name: 'Narrow' })
+  const headings = async () => (await table.getByRole('columnheader').allTextContents()).join()
+  const leftOut = (keys: string) => page.getByText(`left out: ${keys}`, { exact: true }).waitFor()
+  await page.setViewportSize({ width: 1_050, height: 700 })
+  await leftOut('n2')
+  assert.equal(await headings(), 'Company,Figure 0,Figure 1')
+  await page.setViewportSize({ width: 700, height: 700 })
+  await leftOut('n1,n2')
+  await page.setViewportSize({ width: 1_300, height: 700 })
+  await leftOut('')
+  assert.equal(await headings(), 'Company,Figure 0,Figure 1,Figure 2')
+
+  await table.getByRole('cell').nth(1).click()
+  await page.waitForURL(/#opened$/)
 })
 
 test('rows are reached, opened and chosen with the keyboard', { skip }, async (t) => {

@@ -610,6 +610,13 @@ test('a list is sorted and filtered by heat, with its parts', async () => {
   })
   const csv = await (await operator.get('/api/tenants/other/companies/export?search=hot.example')).text()
   assert.match(csv, /^.*\r\nhot\.example,1,1,49,/)
+  const all = await readDetails(
+    { companies: (await page('heat_min=1&limit=100', 'other')).rows.map((row) => row.company_id) },
+    'other',
+  )
+  const heats = all.companies.map(({ heat }) => heat!.heat).sort((x, y) => x - y)
+  const at = (share: number) => heats[Math.floor(heats.length * share)]
+  assert.deepEqual(await operator.read('/api/tenants/other/heat-levels'), { median: at(0.5), top: at(0.9) })
   const answer = await operator.get('/api/tenants/other/companies?heat_min=101')
   assert.equal(answer.status, 422)
 })

@@ -1,3 +1,4 @@
+import '@fontsource-variable/inter/wght.css'
 import './design/tokens.css'
 import './design/base.css'
 import { render } from 'preact'

@@ -10,6 +10,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
   '.html': 'text/html; charset=utf-8',
 }
 
@@ -36,6 +37,7 @@ export async function loadPageFiles(): Promise<PageFiles> {
   const html = readFileSync(INDEX, 'utf8')
     .replace('main.tsx', `/assets/${named('.js')}`)
     .replace('main.css', `/assets/${named('.css')}`)
+    .replace('inter-latin.woff2', `/assets/${names.find((name) => name.startsWith('inter-latin-wght-'))!}`)
   return { index: pageFile('index.html', Buffer.from(html)), assets }
 }
 

@@ -60,7 +60,7 @@ const unknownCalls = [1, 2, 3, 4, 5, 6].map((n) => `/api${'/:x'.repeat(n)}`)
 /** Headers of every response. Pages load nothing from other sites, and cannot be framed. */
 const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

@@ -26,6 +26,7 @@ export interface CompanyLine {
 
 /** Companies with their names, the reason why they are listed, and their visits by day. */
 export function CompanyLines({ tenant, lines }: { readonly tenant: string; readonly lines: readonly CompanyLine[] }) {
+  const most = Math.max(0, ...lines.flatMap(({ dailyVisits }) => dailyVisits))
   return (
     <ul class="company-lines">
       {lines.map((line) => {
@@ -50,6 +51,7 @@ export function CompanyLines({ tenant, lines }: { readonly tenant: string; reado
             <Sparkline
               values={line.dailyVisits}
               days={line.dailyVisits.length}
+              most={most}
               label={`${counted(sum, 'visit')} in ${line.dailyVisits.length} days`}
             />
             <div class="company-line-value">

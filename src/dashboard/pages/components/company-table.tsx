@@ -3,7 +3,6 @@ import type { CompanyRow, CompanySort } from '../../../../schemas/companies.ts'
 import type { CompanyDetails } from '../../../../schemas/dashboard/companies.ts'
 import { Badge } from '../design/badge.tsx'
 import { Country } from '../design/flag.tsx'
-import { HeatBadge } from '../design/heat-badge.tsx'
 import { Row, Text } from '../design/layout.tsx'
 import { Sparkline } from '../design/sparkline.tsx'
 import { Table, type TableColumn } from '../design/table.tsx'
@@ -11,9 +10,11 @@ import { Time } from '../design/time.tsx'
 import { companyPath } from '../lib/company-links.ts'
 import { COLUMNS, type Column } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
-import { heatParts } from '../lib/heat.ts'
 import { CompanyAvatar } from './company-avatar.tsx'
+import { CompanyHeatBadge } from './company-heat.tsx'
 
+/** What a list is opened for. The others leave a narrow window. */
+const STAYING: ReadonlySet<Column['key']> = new Set(['name', 'heat', 'visits', 'last_seen'])
 const SPARK_DAYS = 30
 const TEXT_PX = 180
 
@@ -30,32 +31,39 @@ interface CompanyTableProps {
   /** Ids of the rows that are chosen. */
   readonly chosen: ReadonlySet<string>
   readonly onChoose: (chosen: ReadonlySet<string>) => void
+  /** Reports the columns that do not fit. */
+  readonly onLeftOut: (keys: readonly string[]) => void
 }
 
 /** A table of companies. Its headings sort it. */
 export function CompanyTable(props: CompanyTableProps) {
-  const { tenant, rows, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose } = props
+  const { tenant, rows, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose, onLeftOut } = props
+  const most = Math.max(0, ...rows.flatMap((row) => detailsOf(row)?.daily_visits ?? []))
   const render = (key: Column['key']) => (row: CompanyRow) =>
     key === 'name' ? (
       <Name tenant={tenant} row={row} hasDomain={shown.has('domain')} isNew={row.first_seen >= newSince} />
     ) : (
-      <Value column={key} row={row} details={detailsOf(row)} />
+      <Value column={key} row={row} details={detailsOf(row)} mostVisits={most} />
     )
   const columns = COLUMNS.filter(({ key }) => key !== 'domain' && shown.has(key)).map(
-    ({ key, label, isNumber, sort: own, first = 'desc' }): TableColumn<CompanyRow> => ({
+    ({ key, label, isNumber, isExtra, sort: own, first = 'desc' }, i): TableColumn<CompanyRow> => ({
       key,
       label,
       render: render(key),
       ...(isNumber ? { isNumber } : { text: TEXT_PX }),
       ...(own !== undefined && { sort: first }),
-      ...(key === 'name' && { text: 280 }),
+      ...(key === 'name' && { text: 340 }),
       ...(key === 'trend' && { inCard: 'hidden' }),
+      // Those that somebody asked for stay longer.
+      ...(!STAYING.has(key) && { leaves: isExtra ? i : COLUMNS.length + i }),
     }),
   )
   return (
     <Table
       label="Companies"
       hasKeys
+      opensRows
+      onLeftOut={onLeftOut}
       columns={columns}
       rows={rows}
       keyOf={({ company_id }) => company_id}
@@ -76,12 +84,24 @@ interface NameProps {
 function Name({ tenant, row, hasDomain, isNew }: NameProps) {
   return (
     <Row gap={3} isOneLine>
-      <CompanyAvatar tenant={tenant} company={row} size={28} />
+      <CompanyAvatar tenant={tenant} company={row} size={22} />
       <Text as="div" isCut>
-        <Link href={companyPath(tenant, row.company_id)}>{row.name}</Link> {isNew && <Badge tone="good">new</Badge>}{' '}
-        {row.hidden && <Badge>hidden</Badge>}
+        <Link href={companyPath(tenant, row.company_id)}>{row.name}</Link>
+        {isNew && (
+          <>
+            {' '}
+            <Badge tone="good">new</Badge>
+          </>
+        )}
+        {row.hidden && (
+          <>
+            {' '}
+            <Badge>hidden</Badge>
+          </>
+        )}
         {hasDomain && row.domain !== '' && row.domain !== row.name && (
-          <Text as="div" tone="soft" isSmall>
+          <Text as="span" tone="soft" isSmall>
+            {' '}
             {row.domain}
           </Text>
         )}
@@ -94,17 +114,21 @@ interface ValueProps {
   readonly column: Column['key']
   readonly row: CompanyRow
   readonly details: CompanyDetails | undefined
+  /** Visits of a company on a day, the most in the list. */
+  readonly mostVisits: number
 }
 
-function Value({ column, row, details }: ValueProps) {
+function Value({ column, row, details, mostVisits }: ValueProps) {
   switch (column) {
     case 'first_seen':
     case 'last_seen':
       return <Time at={row[column]} isAgo />
     case 'trend':
-      return <Sparkline values={details?.daily_visits} days={SPARK_DAYS} label={sparkLabel(details)} />
+      return (
+        <Sparkline values={details?.daily_visits} days={SPARK_DAYS} most={mostVisits} label={sparkLabel(details)} />
+      )
     case 'heat':
-      return details === undefined ? <>…</> : <HeatBadge heat={details.heat?.heat ?? 0} why={heatParts(details.heat)} />
+      return details === undefined ? <>…</> : <CompanyHeatBadge heat={details.heat} />
     case 'visits':
     case 'unique_ips':
       return <>{details === undefined ? '…' : number(details[column])}</>

@@ -23,8 +23,6 @@ interface ChartProps {
   /** UTC, `YYYY-MM-DD`, ascending. */
   readonly days: readonly string[]
   readonly series: readonly ChartSeries[]
-  /** `stack`: bars on top of each other; `lines`: side by side. */
-  readonly kind: 'stack' | 'lines'
   /** Pixels; default 220. */
   readonly height?: number
 }
@@ -37,7 +35,7 @@ interface Pointed {
 }
 
 /**
- * A chart by day. A note shows the numbers of the day under the pointer, and a table has all of them. Today is hatched, because it is
+ * A bar for each day, of series on top of each other. A note shows the numbers of the day under the pointer, and a table has all of them. Today is hatched, because it is
  * not over.
  */
 export function Chart(props: ChartProps) {
@@ -113,7 +111,7 @@ interface CanvasProps extends ChartProps {
   readonly onPoint: (pointed: Pointed | undefined) => void
 }
 
-function Canvas({ days, series, kind, height, onPoint }: CanvasProps) {
+function Canvas({ days, series, height, onPoint }: CanvasProps) {
   const canvas = useRef<HTMLDivElement>(null)
   const data = JSON.stringify([days, series])
   useEffect(() => {
@@ -126,8 +124,8 @@ function Canvas({ days, series, kind, height, onPoint }: CanvasProps) {
       if (isGone) return
       chart?.destroy()
       chart = new Plot(
-        optionsOf(Plot, element, { days, series, kind, height, onPoint }),
-        [days.map((day) => Date.parse(day) / 1_000), ...valuesOf(series, kind)] as uPlot.AlignedData,
+        optionsOf(Plot, element, { days, series, height, onPoint }),
+        [days.map((day) => Date.parse(day) / 1_000), ...stackOf(series)] as uPlot.AlignedData,
         element,
       )
     }
@@ -143,13 +141,12 @@ function Canvas({ days, series, kind, height, onPoint }: CanvasProps) {
       dark.removeEventListener('change', draw)
       chart?.destroy()
     }
-  }, [data, kind, height])
+  }, [data, height])
   return <div class="ui-chart-canvas" ref={canvas} style={{ '--height': `${height}px` }} aria-hidden="true" />
 }
 
 /** Draws a stack from its top: each series as the sum of itself and those below. */
-function valuesOf(series: readonly ChartSeries[], kind: ChartProps['kind']): number[][] {
-  if (kind === 'lines') return series.map(({ values }) => [...values])
+function stackOf(series: readonly ChartSeries[]): number[][] {
   const sums: number[][] = []
   for (const { values } of series) {
     const below = sums.at(-1)
@@ -161,13 +158,11 @@ function valuesOf(series: readonly ChartSeries[], kind: ChartProps['kind']): num
 function optionsOf(
   Plot: typeof uPlot,
   element: HTMLElement,
-  { days, series, kind, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle'>,
+  { days, series, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle'>,
 ): uPlot.Options {
   const styles = getComputedStyle(element)
   const colour = (name: string) => styles.getPropertyValue(name).trim()
-  const drawn = kind === 'stack' ? [...series].reverse() : series
-  const bars =
-    kind === 'stack' ? Plot.paths.bars!({ size: [0.72, 48], radius: series.length === 1 ? 0.12 : 0 }) : undefined
+  const bars = Plot.paths.bars!({ size: [0.72, 48], radius: series.length === 1 ? 0.12 : 0 })
   const font = `12px ${styles.fontFamily}`
   const axis = { font, stroke: colour('--ink-3'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
   return {
@@ -175,7 +170,13 @@ function optionsOf(
     height,
     tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), 'UTC'),
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      points: { show: false },
+      // The line is at the day that the note is about.
+      move: (chart, left, top) => [left < 0 ? left : chart.valToPos(chart.data[0][chart.posToIdx(left)]!, 'x'), top],
+    },
     hooks: {
       setCursor: [
         ({ cursor, over }) => {
@@ -187,7 +188,7 @@ function optionsOf(
         days.at(-1) === utcDay(Date.now()) ? [(chart) => hatchToday(chart, colour('--under') || colour('--bg'))] : [],
     },
     scales: {
-      x: { time: true, range: rangeOf(kind) },
+      x: { time: true, range: (_chart, min, max) => [min - HALF_DAY_SECONDS, max + HALF_DAY_SECONDS] },
       y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] },
     },
     axes: [
@@ -200,11 +201,9 @@ function optionsOf(
     ],
     series: [
       {},
-      ...drawn.map(({ name, colour: index }) => {
+      ...[...series].reverse().map(({ name, colour: index }) => {
         const stroke = colour(`--cat-${index}`)
-        return bars === undefined
-          ? { label: name, stroke, width: 2, points: { show: false } }
-          : { label: name, stroke, fill: stroke, width: 0, paths: bars, points: { show: false } }
+        return { label: name, stroke, fill: stroke, width: 0, paths: bars, points: { show: false } }
       }),
     ],
   }
@@ -235,13 +234,8 @@ function hatchToday({ ctx, bbox, data, valToPos }: uPlot, background: string): v
   ctx.restore()
 }
 
+/** Bars are centred on their day. */
 const HALF_DAY_SECONDS = 43_200
-
-/** Adds half a day on both sides, because bars are centred on their day. */
-function rangeOf(kind: ChartProps['kind']): uPlot.Range.Function {
-  const room = kind === 'stack' ? HALF_DAY_SECONDS : 0
-  return (_chart, min, max) => [min - room, max + room]
-}
 
 /** Ticks between two days have no label. */
 function tickLabel(seconds: number): string {

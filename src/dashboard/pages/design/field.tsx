@@ -80,6 +80,10 @@ interface TextInputProps
       | 'onFocus'
       | 'onBlur'
       | 'name'
+      | 'role'
+      | 'aria-expanded'
+      | 'aria-controls'
+      | 'aria-activedescendant'
     > {
   readonly value: string
   readonly onInput?: (value: string) => void

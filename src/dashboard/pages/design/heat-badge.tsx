@@ -10,24 +10,31 @@ export interface HeatPart {
   readonly points: number
 }
 
+/** How a heat compares with the others: `top`: the highest tenth; `medium`: the higher half. */
+export type HeatLevel = 'low' | 'medium' | 'top'
+
 interface HeatBadgeProps {
   /** 0 to 100. */
   readonly heat: number
+  readonly level: HeatLevel
   /** The parts of the heat; undefined: no tooltip. */
   readonly why?: readonly HeatPart[]
   /** In the place of a number. */
   readonly isLarge?: boolean
 }
 
-const WARM = 40
-const HOT = 70
+const MEANINGS: Readonly<Record<HeatLevel, string>> = {
+  low: 'in the lower half of your companies',
+  medium: 'in the higher half of your companies',
+  top: 'in the hottest tenth of your companies',
+}
 
-/** How interested a company is, 0 to 100. The tooltip gives the reasons. */
-export function HeatBadge({ heat, why, isLarge }: HeatBadgeProps) {
-  const name = classes('ui-heat', heat >= HOT ? 'is-hot' : heat >= WARM && 'is-warm', isLarge && 'is-large')
+/** How interested a company is, 0 to 100. Only the hottest have a flame, so that it says something. The tooltip gives the reasons. */
+export function HeatBadge({ heat, level, why, isLarge }: HeatBadgeProps) {
+  const name = classes('ui-heat', `is-${level}`, isLarge && 'is-large')
   const content = (
     <>
-      {heat >= WARM && <Icon of={Flame} size={isLarge ? 20 : 13} />}
+      {level === 'top' && <Icon of={Flame} size={isLarge ? 20 : 13} />}
       {Math.round(heat)}
     </>
   )
@@ -36,7 +43,7 @@ export function HeatBadge({ heat, why, isLarge }: HeatBadgeProps) {
     <Tooltip
       text={
         <>
-          Heat {Math.round(heat)} of 100
+          Heat {Math.round(heat)} of 100, {MEANINGS[level]}
           <dl class="ui-heat-parts">
             {why.map(({ label, points }) => [
               <dt key={`${label} name`}>{label}</dt>,

@@ -8,14 +8,16 @@ interface SparklineProps {
   /** Value of each day, the oldest first. Undefined while they load, which keeps the space. */
   readonly values: readonly number[] | undefined
   readonly days: number
+  /** The highest value of the list that it is in, so that its lines compare; default: of `values`. */
+  readonly most?: number
   /** Its content in words, for screen readers. */
   readonly label: string
 }
 
 /** A small bar for each day. */
-export function Sparkline({ values, days, label }: SparklineProps) {
+export function Sparkline({ values, days, most: ofAll = 0, label }: SparklineProps) {
   const width = days <= FEW ? WIDTHS.few : WIDTHS.many
-  const most = Math.max(1, ...(values ?? []))
+  const most = Math.max(1, ofAll, ...(values ?? []))
   return (
     <svg
       class="ui-sparkline"

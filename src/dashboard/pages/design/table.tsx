@@ -1,7 +1,7 @@
 import './table.css'
 import { ArrowDown, ArrowUp, MoveRight } from 'lucide-preact'
 import { type ComponentChildren, Fragment } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { capitalised } from '../lib/format.ts'
 import { IconButton } from './button.tsx'
 import { classes } from './classes.ts'
@@ -30,6 +30,8 @@ export interface TableColumn<R> {
   readonly sort?: 'asc' | 'desc'
   /** On a phone: `plain` has no name before the value, `whole` takes a line, `hidden` is left out. */
   readonly inCard?: 'plain' | 'whole' | 'hidden'
+  /** Where columns do not fit, the one with the highest number is left out first; undefined: never. */
+  readonly leaves?: number
 }
 
 /** How a table is sorted. */
@@ -62,21 +64,25 @@ interface TableProps<R> {
   readonly isNeverStacked?: boolean
   /** j and k move from row to row also while nothing has the focus: for the one list of a page. */
   readonly hasKeys?: boolean
+  /** A click anywhere in a row follows the link of its first column. */
+  readonly opensRows?: boolean
+  /** Reports the keys of optional columns that are left out now. */
+  readonly onLeftOut?: (keys: readonly string[]) => void
 }
 
 /**
- * A table. Its header and first column stay visible. Where it does not fit, it scrolls by itself and says so; on a phone each row is a
- * card, and a choice above them sorts. j and k, or the arrow keys up and down, move between the first links or buttons of rows; x chooses a row.
+ * A table. Its header and first column stay visible. Where it does not fit, optional columns are left out; then it scrolls by itself
+ * and says so. On a phone each row is a card, and a choice above them sorts. j and k, or the arrow keys up and down, move between the first links or buttons of rows; x chooses a row.
  */
 export function Table<R>(props: TableProps<R>) {
-  const { label, columns, rows, keyOf, selection, detailOf, isNeverStacked, hasKeys } = props
+  const { label, rows, keyOf, selection, detailOf, isNeverStacked, hasKeys, opensRows } = props
   const root = useRef<HTMLDivElement>(null)
   const scroll = useRef<HTMLElement>(null)
-  useCutColumns(root, scroll)
+  const columns = useFittingColumns(props, root, scroll)
   useRowKeys(root, hasKeys === true)
   const width = columns.length + (selection ? 1 : 0)
   return (
-    <div ref={root} class={classes('ui-table', !isNeverStacked && 'is-stacked')}>
+    <div ref={root} class={classes('ui-table', !isNeverStacked && 'is-stacked', opensRows && 'is-opening')}>
       {!isNeverStacked && <SortChoice {...props} />}
       <p class="ui-table-hint" aria-hidden="true">
         Scroll sideways for more columns <Icon of={MoveRight} size={14} />
@@ -105,7 +111,13 @@ export function Table<R>(props: TableProps<R>) {
                 const hasDetail = detail !== undefined && detail !== null && detail !== false
                 return (
                   <Fragment key={key}>
-                    <tr data-row={key} class={hasDetail ? 'is-with-detail' : undefined} aria-selected={isSelected}>
+                    <tr
+                      data-row={key}
+                      class={hasDetail ? 'is-with-detail' : undefined}
+                      aria-selected={isSelected}
+                      onClick={opensRows ? openRow : undefined}
+                      onAuxClick={opensRows ? openRow : undefined}
+                    >
                       {selection && (
                         <td class="is-check">
                           <input
@@ -135,6 +147,20 @@ export function Table<R>(props: TableProps<R>) {
       </div>
     </div>
   )
+}
+
+/** Follows the link of a row, in a new tab with the keys or the button for one. Text that is being selected opens nothing. */
+function openRow(event: MouseEvent): void {
+  const target = event.target as Element
+  const row = event.currentTarget as Element
+  const own = target.closest('a, button, input, label, select, [tabindex]')
+  // The table around the row takes the focus too.
+  if (event.button > 1 || (own !== null && row.contains(own))) return
+  if (window.getSelection()?.isCollapsed === false) return
+  const { ctrlKey, metaKey, shiftKey, button } = event
+  const isNewTab = button === 1
+  const click = { bubbles: true, cancelable: true, ctrlKey: ctrlKey || isNewTab, metaKey, shiftKey }
+  row.querySelector('.is-first a')?.dispatchEvent(new MouseEvent('click', click))
 }
 
 function toggled(selected: ReadonlySet<string>, key: string): Set<string> {
@@ -269,28 +295,59 @@ function Cell<R>({
 /** Both margins of a table that is not cut, and the rounding error. */
 const MARGINS_PX = 17
 
-/** Marks a table whose columns do not fit, and where it is scrolled to. */
-function useCutColumns(root: { current: HTMLElement | null }, scroll: { current: HTMLElement | null }): void {
-  // Before the first frame, so that nothing jumps, and a return to a place in the table finds it scrolling.
-  useLayoutEffect(() => {
+/**
+ * The columns that fit. Optional ones that do not are left out, and a table whose other columns do not fit is marked, with where it is
+ * scrolled to.
+ */
+function useFittingColumns<R>(
+  { columns, onLeftOut }: TableProps<R>,
+  root: { current: HTMLElement | null },
+  scroll: { current: HTMLElement | null },
+): readonly TableColumn<R>[] {
+  const optional = columns
+    .filter(({ leaves }) => leaves !== undefined)
+    .sort((a, b) => a.leaves! - b.leaves!)
+    .map(({ key }) => key)
+  const all = columns.map(({ key }) => key).join()
+  const [state, setState] = useState({ all, count: 0 })
+  const count = state.all === all ? state.count : 0
+  /** Widths that the table needed, by the number of columns left out. */
+  const needed = useRef<number[]>([])
+  const fit = useRef(() => {})
+  fit.current = () => {
     const [table, view] = [root.current!, scroll.current!]
     const inner = view.firstElementChild as HTMLElement
-    const look = () => {
-      const isCut = inner.offsetWidth > table.clientWidth + MARGINS_PX
-      table.classList.toggle('is-cut', isCut)
-      table.classList.toggle('is-scrolled', isCut && view.scrollLeft > 0)
-      table.classList.toggle('is-at-end', view.scrollLeft + view.clientWidth >= view.scrollWidth - 1)
+    const room = table.clientWidth + MARGINS_PX
+    const isCard = getComputedStyle(inner).display === 'block'
+    const isTooWide = inner.offsetWidth > room
+    if (isCard ? count > 0 : count > 0 && room >= needed.current[count - 1]!) setState({ all, count: count - 1 })
+    else if (isTooWide && count < optional.length) {
+      needed.current[count] = inner.offsetWidth
+      setState({ all, count: count + 1 })
     }
-    look()
+    const isCut = isTooWide && count === optional.length
+    table.classList.toggle('is-cut', isCut)
+    table.classList.toggle('is-scrolled', isCut && view.scrollLeft > 0)
+    table.classList.toggle('is-at-end', view.scrollLeft + view.clientWidth >= view.scrollWidth - 1)
+  }
+  // Before the first frame, so that nothing jumps, and a return to a place in the table finds it scrolling.
+  useLayoutEffect(() => fit.current(), [all, count])
+  useLayoutEffect(() => {
+    const [table, view] = [root.current!, scroll.current!]
+    const look = () => fit.current()
     const resized = new ResizeObserver(look)
     resized.observe(table)
-    resized.observe(inner)
+    resized.observe(view.firstElementChild!)
     view.addEventListener('scroll', look, { passive: true })
     return () => {
       resized.disconnect()
       view.removeEventListener('scroll', look)
     }
   }, [])
+  const leftOut = new Set(optional.slice(optional.length - count))
+  const names = [...leftOut].join()
+  useLayoutEffect(() => onLeftOut?.(names === '' ? [] : names.split(',')), [names])
+  return columns.filter(({ key }) => !leftOut.has(key))
 }
 
 const STEPS: Readonly<Record<string, number>> = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }

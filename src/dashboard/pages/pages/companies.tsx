@@ -51,6 +51,7 @@ export function Companies({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const openedAt = useRef(new Date().toISOString())
   const searchField = useRef<HTMLInputElement>(null)
+  const [leftOut, setLeftOut] = useState<readonly string[]>([])
   const [state, set] = useUrlState()
   const view = viewOf(state)
   const search = state.toString()
@@ -140,7 +141,7 @@ export function Companies({ parameters }: PageProps) {
                 Clear filters
               </Button>
             )}
-            <ColumnChoice shown={shown} onChange={(next) => set(columnsChange(next), true)} />
+            <ColumnChoice shown={shown} leftOut={leftOut} onChange={(next) => set(columnsChange(next), true)} />
             <Keys searchField={searchField} />
           </Row>
         </Row>
@@ -167,6 +168,7 @@ export function Companies({ parameters }: PageProps) {
           newSince={openedAt.current}
           chosen={new Set(chosen.keys())}
           onChoose={choose}
+          onLeftOut={setLeftOut}
         />
       )}
       {total > 0 && list.value?.rows.length === 0 && !list.isLoading && (
@@ -218,10 +220,12 @@ function Nothing({ tenant, isFiltered, hasDays, onAllTime }: NothingProps) {
 
 interface ColumnChoiceProps {
   readonly shown: ReadonlySet<Column['key']>
+  /** Columns that are shown as soon as the window is wider. */
+  readonly leftOut: readonly string[]
   readonly onChange: (shown: ReadonlySet<Column['key']>) => void
 }
 
-function ColumnChoice({ shown, onChange }: ColumnChoiceProps) {
+function ColumnChoice({ shown, leftOut, onChange }: ColumnChoiceProps) {
   const toggled = (key: Column['key']) =>
     new Set(COLUMNS.map((column) => column.key).filter((each) => shown.has(each) !== (each === key)))
   return (
@@ -237,7 +241,12 @@ function ColumnChoice({ shown, onChange }: ColumnChoiceProps) {
       {() => (
         <Fieldset legend="Columns that are shown">
           {COLUMNS.filter(({ key }) => key !== 'name').map(({ key, label }) => (
-            <Checkbox key={key} label={label} isChecked={shown.has(key)} onChange={() => onChange(toggled(key))} />
+            <Checkbox
+              key={key}
+              label={leftOut.includes(key) ? `${label} (needs a wider window)` : label}
+              isChecked={shown.has(key)}
+              onChange={() => onChange(toggled(key))}
+            />
           ))}
         </Fieldset>
       )}

@@ -9,14 +9,14 @@ import type {
 } from '../../../../schemas/dashboard/company.ts'
 import type { CorrectionsStateAnswer } from '../../../../schemas/dashboard/corrections.ts'
 import { CompanyAvatar } from '../components/company-avatar.tsx'
+import { CompanyHeatBadge } from '../components/company-heat.tsx'
 import { PastJob } from '../components/past-job.tsx'
 import { type Bar, BarList } from '../design/bar-list.tsx'
 import { Chart } from '../design/chart.tsx'
 import { CodeBlock } from '../design/code.tsx'
 import { Disclosure, Facts } from '../design/details.tsx'
 import { Country } from '../design/flag.tsx'
-import { HeatBadge } from '../design/heat-badge.tsx'
-import { Grid, List, Stack, Text } from '../design/layout.tsx'
+import { Grid, List, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Card, Page, Section } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
@@ -28,7 +28,6 @@ import { companiesPath } from '../lib/company-links.ts'
 import { listPath } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
-import { heatParts } from '../lib/heat.ts'
 import { indentedJson } from '../lib/indented-json.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useTitle } from '../lib/title.ts'
@@ -157,7 +156,7 @@ function Figures({ company, heat, from, to, days }: CompanyAnswer) {
   const week = usualWeek(firstDay > from ? firstDay : from, to, days)
   return (
     <Stats>
-      <Stat label="Heat" value={<HeatBadge heat={company.heat} why={heatParts(heat)} isLarge />}>
+      <Stat label="Heat" value={<CompanyHeatBadge heat={heat} isLarge />}>
         of 100, by the last 30 days
       </Stat>
       {week !== undefined && (
@@ -199,22 +198,34 @@ function CompanyFacts({ company, accounts }: CompanyAnswer) {
   )
 }
 
+const MEASURES = { visits: 'Visits', events: 'Events' } as const
+
+/** Visits by day, or events on request: a company has many times as many events, so one scale would hide its visits. */
 function DaysChart({ from, to, days }: CompanyAnswer) {
+  const [measure, setMeasure] = useState<keyof typeof MEASURES>('visits')
   const all = daysBetween(from, to)
   const byDay = new Map(days.map((entry) => [entry.day, entry]))
-  const series = [
-    { name: 'Events', colour: 4, values: all.map((text) => byDay.get(text)?.events ?? 0) },
-    { name: 'Visits', colour: 1, values: all.map((text) => byDay.get(text)?.visits ?? 0) },
-  ] as const
+  const name = MEASURES[measure]
   return (
-    <Chart
-      label="Visits and events by day of the event"
-      dayTitle="Day of the event (UTC)"
-      days={all}
-      series={series}
-      kind="lines"
-      height={180}
-    />
+    <Stack gap={2}>
+      <Row justify="right">
+        <Segmented
+          label="What the chart counts"
+          value={measure}
+          options={Object.entries(MEASURES).map(([value, label]) => ({ value, label }))}
+          onChange={(value) => setMeasure(value as keyof typeof MEASURES)}
+        />
+      </Row>
+      <Chart
+        label={`${name} by day`}
+        dayTitle="Day of the event (UTC)"
+        days={all}
+        series={[
+          { name, colour: measure === 'visits' ? 1 : 4, values: all.map((day) => byDay.get(day)?.[measure] ?? 0) },
+        ]}
+        height={180}
+      />
+    </Stack>
   )
 }
 

@@ -4,12 +4,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { HOME, type HomeAnswer, type HomeCompany, type RisingCompany } from '../../../../schemas/dashboard/home.ts'
 import type { PlanUsage } from '../../../../schemas/dashboard/overview.ts'
 import type { PagesAnswer } from '../../../../schemas/dashboard/pages.ts'
+import { CompanyHeatBadge } from '../components/company-heat.tsx'
 import { CompanyLines } from '../components/company-lines.tsx'
 import { SampleButton } from '../components/sample-data.tsx'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { Disclosure, Meter } from '../design/details.tsx'
-import { HeatBadge } from '../design/heat-badge.tsx'
 import { Grid, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Card, Page, Section } from '../design/page.tsx'
@@ -18,7 +18,6 @@ import { Change, Stat, Stats } from '../design/stat.tsx'
 import { Time } from '../design/time.tsx'
 import { companiesPath } from '../lib/company-links.ts'
 import { counted, number, percent, shortDay } from '../lib/format.ts'
-import { heatParts } from '../lib/heat.ts'
 import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
@@ -121,7 +120,7 @@ function Week({ tenant, answer }: WeekProps) {
           rows={rising}
           none="No known company is clearly hotter than a week ago."
           noteOf={whyRising}
-          valueFor={({ heat }) => <HeatBadge heat={heat?.heat ?? 0} why={heatParts(heat)} />}
+          valueFor={({ heat }) => <CompanyHeatBadge heat={heat} />}
           valueNoteOf={({ heat, heat_before, week_visits, usual_visits }) => {
             const rise = (heat?.heat ?? 0) - heat_before
             return rise >= HOME.risingHeat

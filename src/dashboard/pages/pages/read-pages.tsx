@@ -144,6 +144,7 @@ const keyOf = ({ host, path }: PageRow) => `${host} ${path}`
 
 function PageTable({ tenant, rows, days, sort, onSort, open, onOpen }: PageTableProps) {
   const hosts = new Set(rows.map(({ host }) => host))
+  const most = Math.max(0, ...rows.flatMap(({ daily_visits }) => daily_visits.slice(-SPARK_DAYS)))
   return (
     <Table
       label="Pages"
@@ -203,6 +204,7 @@ function PageTable({ tenant, rows, days, sort, onSort, open, onOpen }: PageTable
             <Sparkline
               values={values.slice(-SPARK_DAYS)}
               days={Math.min(SPARK_DAYS, values.length)}
+              most={most}
               label={`${counted(visits, 'visit')} in ${counted(values.length, 'day')}`}
             />
           ),

@@ -92,8 +92,9 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
     return all.map((text) => sums.get(text) ?? 0)
   }
   const byDay = new Map(eventDays.map((entry) => [entry.day, entry]))
+  const ofDay = (text: string, key: Exclude<keyof EventDay, 'day'>) => byDay.get(text)?.[key] ?? 0
   const ofDays = (name: string, colour: CategoryColour, key: Exclude<keyof EventDay, 'day'>) => {
-    return { name, colour, values: all.map((text) => byDay.get(text)?.[key] ?? 0) }
+    return { name, colour, values: all.map((text) => ofDay(text, key)) }
   }
   const events =
     clock === 'event'
@@ -141,17 +142,22 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
           dayTitle={dayTitle(clock)}
           days={all}
           series={events}
-          kind="stack"
         />
         {clock === 'event' && <Text tone="soft">Events that were not kept have only the day they were received.</Text>}
       </Section>
       <Section title="Companies, by day of the event (UTC)">
         <Chart
-          label="Companies seen and new by day of the event"
+          label="Companies by day of the event"
           dayTitle={dayTitle('event')}
           days={all}
-          series={[ofDays('seen', 1, 'companies'), ofDays('new', 2, 'new_companies')]}
-          kind="lines"
+          series={[
+            {
+              name: 'seen before',
+              colour: 1,
+              values: all.map((text) => Math.max(0, ofDay(text, 'companies') - ofDay(text, 'new_companies'))),
+            },
+            ofDays('new', 6, 'new_companies'),
+          ]}
         />
       </Section>
       <Grid min={420} gap={5}>

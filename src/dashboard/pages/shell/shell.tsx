@@ -3,14 +3,17 @@ import { Menu } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
+import type { HeatLevels } from '../../../../schemas/companies.ts'
 import type { SegmentsAnswer } from '../../../../schemas/dashboard/segments.ts'
 import { IconButton } from '../design/button.tsx'
 import { Toasts } from '../design/toast.tsx'
+import { HeatLevelsContext } from '../lib/heat.ts'
 import { rememberWorkspace } from '../lib/sample.ts'
 import { SegmentsContext } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
 import { useArrival } from '../lib/use-arrival.ts'
 import { useData } from '../lib/use-data.ts'
+import { Jump } from './jump.tsx'
 import { Logo } from './logo.tsx'
 import { Sidebar } from './sidebar.tsx'
 
@@ -18,6 +21,7 @@ import { Sidebar } from './sidebar.tsx'
 const WIDE = '(min-width: 901px)'
 /** Other people change segments too. */
 const SEGMENTS_EVERY_MS = 60_000
+const HEAT_LEVELS_EVERY_MS = 600_000
 
 /** The frame of a page: sidebar, or a bar and a drawer on a small screen. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
@@ -35,38 +39,42 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
     {},
     SEGMENTS_EVERY_MS,
   )
+  const heat = useData<HeatLevels>(isKnown ? `/api/tenants/${tenant}/heat-levels` : undefined, {}, HEAT_LEVELS_EVERY_MS)
   // While another tenant's are loading, the former ones are not shown.
   const segments = isLoading ? undefined : value?.segments
   return (
     <SegmentsContext.Provider value={{ segments, reload }}>
-      <div class="ui-shell">
-        <a class="ui-skip" href="#content">
-          Skip to content
-        </a>
-        <header class="ui-topbar" inert={drawer.isOpen}>
-          <IconButton
-            icon={Menu}
-            label="Menu"
-            buttonRef={drawer.button}
-            aria-expanded={drawer.isOpen}
-            aria-controls="sidebar"
-            onClick={drawer.open}
-          />
-          <Link href="/" class="ui-brand">
-            <Logo />
-            ipid
-          </Link>
-          <span class="ui-topbar-tenant">{tenant === sample ? 'Sample data' : tenant}</span>
-        </header>
-        {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape and the close button do the same */}
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape and the close button do the same */}
-        <div class={drawer.isOpen ? 'ui-backdrop is-open' : 'ui-backdrop'} onClick={drawer.close} />
-        <Sidebar tenant={tenant} isOpen={drawer.isOpen} onClose={drawer.close} />
-        <main id="content" class="ui-main" tabIndex={-1} inert={drawer.isOpen}>
-          {children}
-        </main>
-        <Toasts />
-      </div>
+      <HeatLevelsContext.Provider value={heat.isLoading ? undefined : heat.value}>
+        <div class="ui-shell">
+          <a class="ui-skip" href="#content">
+            Skip to content
+          </a>
+          <header class="ui-topbar" inert={drawer.isOpen}>
+            <IconButton
+              icon={Menu}
+              label="Menu"
+              buttonRef={drawer.button}
+              aria-expanded={drawer.isOpen}
+              aria-controls="sidebar"
+              onClick={drawer.open}
+            />
+            <Link href="/" class="ui-brand">
+              <Logo />
+              ipid
+            </Link>
+            <span class="ui-topbar-tenant">{tenant === sample ? 'Sample data' : tenant}</span>
+          </header>
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape and the close button do the same */}
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape and the close button do the same */}
+          <div class={drawer.isOpen ? 'ui-backdrop is-open' : 'ui-backdrop'} onClick={drawer.close} />
+          <Sidebar tenant={tenant} isOpen={drawer.isOpen} onClose={drawer.close} />
+          <main id="content" class="ui-main" tabIndex={-1} inert={drawer.isOpen}>
+            {children}
+          </main>
+          <Jump tenant={tenant} />
+          <Toasts />
+        </div>
+      </HeatLevelsContext.Provider>
     </SegmentsContext.Provider>
   )
 }

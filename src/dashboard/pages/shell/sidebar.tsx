@@ -1,5 +1,5 @@
 import './sidebar.css'
-import { ChevronsUpDown, ListFilter, LogOut, UserRound, X } from 'lucide-preact'
+import { ChevronsUpDown, ListFilter, LogOut, Search, UserRound, X } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import { useSearch } from 'wouter-preact/use-browser-location'
@@ -11,12 +11,13 @@ import { Hidden, Text } from '../design/layout.tsx'
 import { Choice, Popover } from '../design/popover.tsx'
 import { changeHeaders } from '../lib/api.ts'
 import { capitalised } from '../lib/format.ts'
-import { may } from '../lib/may.ts'
 import { samePage, useSample } from '../lib/sample.ts'
 import { segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
-import { NAV_GROUPS, PAGES } from '../pages.tsx'
+import { useVisiblePages } from '../lib/visible-pages.ts'
+import { NAV_GROUPS } from '../pages.tsx'
+import { JUMP_KEYS, openJump } from './jump.tsx'
 import { Logo } from './logo.tsx'
 import { NavGroup, NavLink, NavSubLinks } from './nav.tsx'
 
@@ -33,16 +34,11 @@ interface SidebarProps {
 
 /** Navigation, choice of the tenant, and the signed-in user. */
 export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
-  const { role, name, version, tenants, sample } = useSession()
-  const isSample = tenant !== undefined && tenant === sample
+  const { role, name, version, tenants } = useSession()
   const [location] = useLocation()
   const isList = location === COMPANIES.replace(':tenant', tenant ?? '')
   const segment = new URLSearchParams(useSearch()).get('segment')
-  const visible = PAGES.filter(
-    ({ path, role: needed = 'viewer' }) =>
-      may(isSample && path.includes(':tenant') ? 'viewer' : role, needed) &&
-      (tenant !== undefined || !path.includes(':tenant')),
-  )
+  const visible = useVisiblePages(tenant)
   return (
     <aside id="sidebar" class={isOpen ? 'ui-sidebar is-open' : 'ui-sidebar'}>
       <div class="ui-sidebar-head">
@@ -56,6 +52,18 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
       </div>
       {tenant !== undefined && <TenantSwitcher tenant={tenant} onDone={onClose} />}
       <SampleSwitch />
+      <button
+        type="button"
+        class="ui-jump"
+        onClick={() => {
+          onClose()
+          openJump()
+        }}
+      >
+        <Icon of={Search} />
+        <span>Go to…</span>
+        <kbd>{JUMP_KEYS}</kbd>
+      </button>
       {/* Captured: the page gets the focus from its link only after the drawer has released it. */}
       <nav
         class="ui-nav"
