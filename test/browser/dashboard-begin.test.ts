@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
 import { readMail } from '../support/mail.ts'
@@ -56,7 +59,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     await main.getByText('can be reached from this machine or network only').waitFor()
     const src = /src="([^"]+)"/.exec(script)![1]!
     for (const [name, part] of [
-      ['Tag Manager', `script.src = '${src}'`],
+      ['GTM', `script.src = '${src}'`],
       ['WordPress', `wp_enqueue_script( 'ipid', '${src}'`],
       ['Next.js', `<Script src="${src}" />`],
     ] as const) {
@@ -80,20 +83,19 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     const visitor = await browser.newContext()
     t.after(() => visitor.close())
     const site = await visitor.newPage()
-    await site.route('http://www.site.example/**', (route) =>
-      route.fulfill({ contentType: 'text/html', body: `<!doctype html><head>${script}</head><p>Prices</p>` }),
-    )
-    await site.goto('http://www.site.example/pricing')
-    await main
-      .getByText(
-        'The visit of www.site.example/pricing from 127.0.0.1 was received and left out, because 127.0.0.1 is your own machine',
-      )
-      .or(main.getByText('2 of 5 done'))
-      .first()
-      .waitFor()
+    const server = createServer((_, answer) => {
+      answer.setHeader('content-type', 'text/html')
+      answer.end(`<!doctype html><head>${script}</head><p>Prices</p>`)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => server.close())
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+    await site.goto(`http://${host}/pricing`)
     await main.getByText('2 of 5 done').waitFor()
     await main.getByText('See the first visit').click()
-    await main.getByText('127.0.0.1 is your own machine').waitFor()
+    await main.getByText(`The visit of ${host}/pricing from 127.0.0.1 was received and left out`).waitFor()
+    await main.getByText('because 127.0.0.1 is your own machine').waitFor()
     await assertAccessible()
   })
 

@@ -1,7 +1,6 @@
 import { usePathname } from 'wouter-preact/use-browser-location'
 import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
 import { SampleBanner } from './components/sample-data.tsx'
-import { Stack } from './design/layout.tsx'
 import { Problem } from './design/notice.tsx'
 import { Splash } from './design/splash.tsx'
 import { setCsrfToken } from './lib/api.ts'
@@ -59,14 +58,8 @@ function Shown({ page: Page, nav, title = nav?.label, role: needed, parameters }
   if (tenant !== undefined && !tenants.includes(tenant) && !isSample) return <NoTenant id={tenant} />
   return (
     <RoleContext.Provider value={own}>
-      {isSample ? (
-        <Stack gap={5}>
-          <SampleBanner />
-          <Page parameters={parameters} />
-        </Stack>
-      ) : (
-        <Page parameters={parameters} />
-      )}
+      {isSample && <SampleBanner />}
+      <Page parameters={parameters} />
     </RoleContext.Provider>
   )
 }

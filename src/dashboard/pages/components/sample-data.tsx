@@ -1,3 +1,4 @@
+import './sample-data.css'
 import { FlaskConical, Undo2 } from 'lucide-preact'
 import { Button } from '../design/button.tsx'
 import { FieldError } from '../design/field.tsx'
@@ -21,25 +22,27 @@ export function SampleBanner() {
     })
   const isAdmin = role === 'admin' || role === 'operator'
   return (
-    <Notice tone="warn" title="Sample data">
-      <p>
-        These companies are real, and their visits are made up. Nothing here counts for your plan, alerts or exports,
-        and nothing can be changed.
-      </p>
-      <FieldError error={removing.error} />
-      {sample.own !== undefined && (
-        <Row gap={2}>
-          <Button size="s" icon={Undo2} onClick={sample.toggle}>
-            Back to {sample.own}
-          </Button>
-          {isAdmin && (
-            <Button size="s" variant="quiet" disabled={removing.isBusy} onClick={remove}>
-              Remove sample data
+    <div class="ui-sample">
+      <Notice tone="warn" title="Sample data">
+        <p>
+          These companies are real, and their visits are made up. Nothing here counts for your plan, alerts or exports,
+          and nothing can be changed.
+        </p>
+        <FieldError error={removing.error} />
+        {sample.own !== undefined && (
+          <Row gap={2}>
+            <Button size="s" icon={Undo2} onClick={sample.toggle}>
+              Back to {sample.own}
             </Button>
-          )}
-        </Row>
-      )}
-    </Notice>
+            {isAdmin && (
+              <Button size="s" variant="quiet" disabled={removing.isBusy} onClick={remove}>
+                Remove sample data
+              </Button>
+            )}
+          </Row>
+        )}
+      </Notice>
+    </div>
   )
 }
 

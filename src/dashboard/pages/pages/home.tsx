@@ -35,6 +35,7 @@ const REFRESH_EMPTY_MS = 3_000
 /** This week: the changes, and the companies to look at. */
 export function Home({ parameters }: PageProps) {
   const tenant = parameters.tenant!
+  const { sample } = useSession()
   const isAdmin = useMay('admin')
   const [everyMs, setEveryMs] = useState(REFRESH_MS)
   const { value, error, reload } = useData<HomeAnswer>(`/api/tenants/${tenant}/home`, {}, everyMs)
@@ -52,7 +53,7 @@ export function Home({ parameters }: PageProps) {
       {value !== undefined && isAdmin && <FirstSteps key={tenant} tenant={tenant} isEmpty={isEmpty} />}
       {value !== undefined && isEmpty && !isAdmin && <NoVisits tenant={tenant} />}
       {value !== undefined && !isEmpty && <Week tenant={tenant} answer={value} />}
-      {value !== undefined && <Usage usage={value.usage} />}
+      {value !== undefined && tenant !== sample && <Usage usage={value.usage} />}
     </Page>
   )
 }

@@ -119,7 +119,12 @@ const SHOWN_MAX = 50
 /** Switches every page between the workspace and sample data, where there are some. */
 function SampleSwitch() {
   const { isThere, isOn, toggle } = useSample()
-  return isThere ? <Checkbox label="Show sample data" isChecked={isOn} onChange={toggle} /> : null
+  if (!isThere) return null
+  return (
+    <div class="ui-sample-switch">
+      <Checkbox label="Show sample data" isChecked={isOn} onChange={toggle} />
+    </div>
+  )
 }
 
 /** Shows another tenant: the same page of it, where there is one. */

@@ -22,7 +22,7 @@ type Block = SourceSetup['blocks'][number]
 
 const SITES = [
   { value: 'html', label: 'Any site' },
-  { value: 'tag-manager', label: 'Tag Manager' },
+  { value: 'tag-manager', label: 'GTM' },
   { value: 'wordpress', label: 'WordPress' },
   { value: 'shopify', label: 'Shopify' },
   { value: 'next.js', label: 'Next.js' },
@@ -110,7 +110,9 @@ function Script({ tenant, setup, onChange }: ScriptProps) {
   const block = setup.blocks.find((found) => found.site === site)
   return (
     <Stack gap={3}>
-      <Segmented label="How your website is made" value={site} options={SITES} onChange={setSite} />
+      <Row>
+        <Segmented label="How your website is made" value={site} options={SITES} onChange={setSite} />
+      </Row>
       {block !== undefined && (
         <>
           <Text>{block.title}:</Text>
