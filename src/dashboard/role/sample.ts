@@ -33,12 +33,12 @@ export function sampleOf(
       : new SampleRemoval({
           admin,
           lease: rewriteLease({ client: context.leases, processName, log }),
-          stores: {
+          open: () => ({
             tables: new ClickHouseErasableEvents({ url, cluster, hosts }),
             records: new RedisErasableRecords({ client, pipeline, partitions, folder: undefined, log }),
             archive: new StoreErasableArchive(archive),
             tenants: new RedisTenantRemoval(client),
-          },
+          }),
           clock,
           log,
         })

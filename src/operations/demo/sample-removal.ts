@@ -14,7 +14,8 @@ interface SampleRemovalOptions {
   readonly admin: Pick<TenantAdmin, 'listTenants'>
   /** Lease of the process that removes stored events. */
   readonly lease: ShareLease
-  readonly stores: {
+  /** Opens them for one removal, which closes them. */
+  readonly open: () => {
     readonly tables: ErasableTables
     readonly records: ErasableRecords
     readonly archive: ErasableArchive
@@ -64,14 +65,14 @@ export class SampleRemoval implements Service {
   }
 
   async #round(): Promise<void> {
-    const { admin, lease, stores, clock, log } = this.#options
+    const { admin, lease, open, clock, log } = this.#options
     const all = await admin.listTenants()
     const held = all.find(({ id, sampleUntil }) => id === SAMPLE_TENANT && sampleUntil !== undefined)
     if (held === undefined || (!held.deleting && isShown(all))) return
     // Rules are being applied to stored events, or another process removes the visits.
     if (!(await lease.acquire(AbortSignal.any([this.#loop.signal, AbortSignal.timeout(LEASE_MS)])))) return
     try {
-      await deleteTenant(held.id, { ...stores, clock, onStep: () => {}, waitMs: WAIT_MS })
+      await deleteTenant(held.id, { ...open(), clock, onStep: () => {}, waitMs: WAIT_MS })
       log.info('removed the sample data')
     } finally {
       await lease.release()
