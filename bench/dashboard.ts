@@ -114,7 +114,12 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
   const home = new ClickHouseHome(reader)
   const pages = new ClickHousePages(reader)
   const sources = new ClickHouseSources(reader, clock)
-  const accuracy = new ClickHouseAccuracy(reader, clock, () => NO_LOOKUP, { listSources: async () => [] })
+  const accuracy = new ClickHouseAccuracy(
+    reader,
+    clock,
+    { lookup: () => NO_LOOKUP, organisationOf: () => undefined },
+    { listSources: async () => [] },
+  )
   const day = (daysAgo: number) => new Date(END_MS - daysAgo * DAY_MS).toISOString().slice(0, 10)
   const week = { from: day(6), to: day(0) }
   const list = (columns: string, rest: string) => `SELECT ${columns} FROM companies WHERE ${IS_ACME} ${rest} LIMIT 50`
@@ -128,6 +133,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, Question>> {
         Promise.all([
           home.week('acme', Date.now()),
           overview.outcomes('acme', week),
+          accuracy.named('acme', 7),
           companies.version('acme'),
           overview.tracked('acme', day(0).slice(0, 7), 1_000_000),
         ]),

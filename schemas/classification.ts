@@ -14,3 +14,9 @@ export type Classification = (typeof CLASSIFICATIONS)[number]
 
 /** Infrastructure. Its events are answered `filtered`, and do not count for accounts. */
 export const NOISE: ReadonlySet<Classification> = new Set([...NOISE_CLASSES, 'reserved'])
+
+/**
+ * Begins the rule of a name that may be an access provider's or a hoster's; the probability follows. Nothing else speaks for a class. Events
+ * from there are kept, without an account.
+ */
+export const DOUBTFUL = 'doubtful:'

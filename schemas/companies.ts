@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { FACT_LIMITS, OwnValues } from './facts.ts'
 
 /** Limits of calls about companies, for pages, programs and the API. */
 export const COMPANY_LIMITS = {
@@ -71,6 +72,8 @@ const lists = {
   tag_not: AnyOf('None of these tags'),
   owner: AnyOf('Looked after by any of these people; `-` is a company without an owner'),
   owner_not: AnyOf('Looked after by none of these people'),
+  status: AnyOf('Any of these statuses that people gave, such as `customer`; `-` is a company without one'),
+  status_not: AnyOf('None of these statuses'),
   source: AnyOf('An event of any of these sources, by id or name; `-` is an API key'),
   source_not: AnyOf('No event of these sources'),
   campaign: AnyOf('An event of any of these campaigns (`utm_campaign`)'),
@@ -90,6 +93,15 @@ export const FILTER_PROPERTIES = {
     }),
   ),
   ...lists,
+  own: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: COMPANY_LIMITS.valueMaxChars }), {
+      maxItems: FACT_LIMITS.terms,
+      description:
+        'Conditions on own columns, such as `revenue>=1000000`, `account_manager=Ada` or `renewal<2027-01-01`. After the key of the column ' +
+        'comes `=`, `!=`, `~` (contains, in upper or lower case), `>=`, `>`, `<=` or `<`; these four compare numbers or dates. `-` is no value. ' +
+        'Several `=` of a column mean any of the values; all other conditions must hold',
+    }),
+  ),
   page: AnyOf(
     'An event on any of these pages: host without `www.` and path, such as `shop.example/pricing`. A path alone, such as `/pricing`, is ' +
       'that path on any host; `-` in place of the host means events that name none. Upper and lower case differ',
@@ -185,6 +197,9 @@ export const CompanyRow = Type.Object({
   tags: Type.Array(Type.String()),
   /** The person who looks after it. */
   owner: Type.String(),
+  /** `customer`, `open deal`, … as people gave it. */
+  status: Type.String(),
+  own: OwnValues,
   /** Whether people hid it: only a filter or its own page shows it. */
   hidden: Type.Boolean(),
 })
@@ -240,6 +255,7 @@ export const CompanyChoices = Type.Object({
   classification: Type.Array(Counted),
   tag: Type.Array(Counted),
   owner: Type.Array(Counted),
+  status: Type.Array(Counted),
   source: Type.Array(Counted),
   campaign: Type.Array(Counted),
 })

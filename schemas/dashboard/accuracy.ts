@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { NamedCounts, NamedSpans } from '../named.ts'
 
 const Share = {
   /** Events with a known domain. */
@@ -44,6 +45,14 @@ export const AccuracyAnswer = Type.Object({
   qualities: Type.Array(Type.Object({ from: Type.Integer(), to: Type.Integer(), ...Share })),
 })
 export type AccuracyAnswer = Static<typeof AccuracyAnswer>
+
+/** `GET /api/tenants/:tenant/accuracy/named`: how many events could be named, in the last days and in as many before. */
+export const NamedAnswer = Type.Object({
+  ...NamedSpans.properties,
+  /** Weeks of seven days, the last of which ends today, oldest first. They cover the last days, and are at least two. */
+  weeks: Type.Array(NamedCounts),
+})
+export type NamedAnswer = Static<typeof NamedAnswer>
 
 /** `GET /api/tenants/:tenant/accuracy/proposals`: networks that keep meeting one domain. */
 export const ProposalsAnswer = Type.Object({

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { COMPANY_LIMITS } from '../companies.ts'
+import { CountedColumn, FACT_LIMITS, OWN_KEY, OwnValues } from '../facts.ts'
 
 /** Limits of corrections of companies. */
 export const CORRECTION_LIMITS = {
@@ -47,6 +48,15 @@ const WANTED = {
   owner: Type.Optional(
     Type.String({ maxLength: CORRECTION_LIMITS.ownerMaxChars, description: 'Who looks after them; empty: no one' }),
   ),
+  status: Type.Optional(
+    Type.String({ maxLength: FACT_LIMITS.statusMaxChars, description: 'Such as `customer`; empty: none' }),
+  ),
+  own: Type.Optional(
+    Type.Record(Type.String({ pattern: OWN_KEY }), Type.String({ maxLength: FACT_LIMITS.textMaxChars }), {
+      maxProperties: FACT_LIMITS.columns,
+      description: 'Values of own columns by key; empty: none',
+    }),
+  ),
   add_tags: Tags('Tags to add'),
   remove_tags: Tags('Tags to remove'),
 }
@@ -81,6 +91,17 @@ export const CorrectedAnswer = Type.Object({
 })
 export type CorrectedAnswer = Static<typeof CorrectedAnswer>
 
+/** `GET /api/tenants/:tenant/own-columns` */
+export const OwnColumnsAnswer = Type.Object({ columns: Type.Array(CountedColumn) })
+export type OwnColumnsAnswer = Static<typeof OwnColumnsAnswer>
+
+/** `POST /api/tenants/:tenant/own-columns/remove` removes a column with its values, as a change that can be undone. */
+export const RemoveColumnBody = Type.Object(
+  { key: Type.String({ maxLength: FACT_LIMITS.columnKeyMaxChars }) },
+  { additionalProperties: false },
+)
+export type RemoveColumnBody = Static<typeof RemoveColumnBody>
+
 /** The corrections of a company that are in effect. */
 export const CompanyCorrection = Type.Object({
   company_id: Type.String(),
@@ -96,6 +117,8 @@ export const CompanyCorrection = Type.Object({
   note: Type.String(),
   tags: Type.Array(Type.String()),
   owner: Type.String(),
+  status: Type.String(),
+  own: OwnValues,
 })
 export type CompanyCorrection = Static<typeof CompanyCorrection>
 
@@ -117,7 +140,7 @@ export const CorrectionChange = Type.Object({
   undoes: Type.Union([Type.String(), Type.Null()]),
   /** The change that undid this one, or null. */
   undone_by: Type.Union([Type.String(), Type.Null()]),
-  /** The first of its corrections. Tags and intent pages are one a line; `hidden` is `yes` or empty. Intent pages have no company. */
+  /** The first of its corrections. Fields of own columns are `own:KEY`. Tags and intent pages are one a line; `hidden` is `yes` or empty. Intent pages have no company. */
   corrections: Type.Array(
     Type.Object({ company_id: Type.String(), field: Type.String(), before: Type.String(), value: Type.String() }),
   ),

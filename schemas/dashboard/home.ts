@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { CompanyHeat, CompanyRow } from '../companies.ts'
+import { NamedSpans } from '../named.ts'
 import { OutcomeCount, PlanUsage, TrafficWarning } from './overview.ts'
 
 /** Numbers of seven UTC days, by the day of the event. */
@@ -64,6 +65,8 @@ export const HomeAnswer = Type.Object({
   returned: Type.Array(HomeCompany),
   /** Outcomes of this week, by the day of receipt. */
   outcomes: Type.Array(OutcomeCount),
+  /** Events of this week and of the one before, by the day of receipt. */
+  named: NamedSpans,
   /** Whether any event is stored. */
   has_events: Type.Boolean(),
   warning: TrafficWarning,

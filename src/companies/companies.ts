@@ -14,6 +14,9 @@ import type {
   CompanyDetailsAnswer,
   CompanyDetailsBody,
 } from '../../schemas/dashboard/companies.ts'
+import type { OwnColumn } from '../../schemas/facts.ts'
+import type { TenantRules } from '../../schemas/tenant-rules.ts'
+import type { UnknownNetworksAnswer, UnknownQuery } from '../../schemas/unknown-networks.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import { forCaller } from '../run/caller.ts'
 import type { Clock } from '../run/clock.ts'
@@ -22,6 +25,7 @@ import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
 import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
 import { companyDays, type Need, type ReadBasis, readBasis } from './days.ts'
+import { OWN_COLUMNS_SQL, readColumn } from './facts.ts'
 import {
   type Days,
   type Facet,
@@ -40,11 +44,13 @@ import {
   type ListPart,
   listSql,
   matchingSql,
+  ownSql,
   partSql,
   rowOf,
   type StoredCompanyRow,
 } from './list.ts'
 import type { Origins } from './origins.ts'
+import { countUnknownVisits, findUnknownNetworks } from './unknown.ts'
 
 const DAY_MS = 86_400_000
 /** Ids are sent in the URL, which servers limit to 16 KiB. */
@@ -128,6 +134,16 @@ export class ClickHouseCompanies {
     return { rows, total }
   }
 
+  /** Networks whose visits have no company. */
+  unknownNetworks(tenant: TenantRules & { readonly id: string }, query: UnknownQuery): Promise<UnknownNetworksAnswer> {
+    return findUnknownNetworks(this.#reader, this.#clock, tenant, query)
+  }
+
+  /** Visits without a company on the last UTC days, today included. */
+  unknownVisits(tenantId: string, days: number): Promise<number> {
+    return countUnknownVisits(this.#reader, this.#clock, tenantId, days)
+  }
+
   /** A part of a list in the order of ids, and the id that the next part begins after; undefined: it is the last one. */
   async part(
     tenantId: string,
@@ -136,7 +152,7 @@ export class ClickHouseCompanies {
   ): Promise<{ readonly companies: readonly CountedCompany[]; readonly next: string | undefined }> {
     const [resolved, basis] = await this.#resolve(tenantId, filter, 'pages')
     const { query, parameters } = partSql(tenantId, basis, resolved, { ...part, limit: part.limit + 1 })
-    const found = await this.#reader.rows<CompanyRow>(query, parameters)
+    const found = await this.#reader.rows<Omit<CompanyRow, 'own'>>(query, parameters)
     const rows = found.slice(0, part.limit)
     const days = { from: resolved.from, to: resolved.to }
     const ids = rows.map(({ company_id }) => company_id)
@@ -144,10 +160,12 @@ export class ClickHouseCompanies {
       this.#rowsOf<T>(tenantId, basis, ids, sqlOf, parametersOf(days))
     const sets = await ask<FoundSets>((of) => setsSql(basis, of, days))
     const heats = await ask<HeatRow>((of) => heatsSql(basis, of))
+    const facts = await ask<Pick<CompanyRow, 'own'>>(ownSql)
     const companies = rows.map((row) => {
       // Events may be erased between the two queries.
       const { visits = 0, unique_ips = 0 } = sets.get(row.company_id) ?? {}
-      return { ...rowOf(row, row.events), visits, unique_ips, heat: heats.get(row.company_id)?.heat ?? 0 }
+      const { own = {} } = facts.get(row.company_id) ?? {}
+      return { ...rowOf({ ...row, own }, row.events), visits, unique_ips, heat: heats.get(row.company_id)?.heat ?? 0 }
     })
     return { companies, next: found.length > rows.length ? rows.at(-1)!.company_id : undefined }
   }
@@ -227,9 +245,16 @@ export class ClickHouseCompanies {
       classification: of('classification'),
       tag: of('tag'),
       owner: of('owner'),
+      status: of('status'),
       source: of('source'),
       campaign: of('campaign'),
     }
+  }
+
+  /** Columns of the tenant's own, in the order of their keys. */
+  async ownColumns(tenantId: string): Promise<readonly OwnColumn[]> {
+    const rows = await this.#reader.rows<{ field: string; held: string }>(OWN_COLUMNS_SQL, { tenant: tenantId })
+    return rows.map(({ field, held }) => readColumn(field, held))
   }
 
   /** The ids among `companyIds` that a filter keeps. */

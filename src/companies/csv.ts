@@ -1,7 +1,8 @@
 import type { CountedCompany } from '../../schemas/companies.ts'
+import type { OwnColumn } from '../../schemas/facts.ts'
 
 /** Columns with the titles and the order of the page. */
-const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
+const TITLES: Readonly<Record<Exclude<keyof CountedCompany, 'own'>, string>> = {
   name: 'Company',
   events: 'Events',
   visits: 'Visits',
@@ -17,30 +18,47 @@ const TITLES: Readonly<Record<keyof CountedCompany, string>> = {
   quality: 'Quality',
   tags: 'Tags',
   owner: 'Owner',
+  status: 'Status',
   hidden: 'Hidden',
   company_id: 'Id',
 }
-const NAMES = Object.keys(TITLES) as (keyof CountedCompany)[]
-const ALWAYS: readonly string[] = ['name', 'company_id'] satisfies (keyof CountedCompany)[]
+type Column = keyof typeof TITLES
+const NAMES = Object.keys(TITLES) as Column[]
+const ALWAYS: readonly string[] = ['name', 'company_id'] satisfies Column[]
+/** All titles, without those of own columns. */
+export const CSV_TITLES: readonly string[] = Object.values(TITLES)
 
 /** Without it, Excel does not read a file as UTF-8. */
 const BYTE_ORDER_MARK = '\ufeff'
 
-/** Companies as CSV (RFC 4180) for spreadsheets: a byte order mark, then a header line. @param hidden columns to omit */
+/**
+ * Companies as CSV (RFC 4180) for spreadsheets: a byte order mark, then a header line.
+ * @param ownColumns of the tenant, which come last
+ * @param hidden columns to omit
+ */
 export async function* companiesCsv(
   rows: AsyncIterable<readonly CountedCompany[]>,
+  ownColumns: () => Promise<readonly OwnColumn[]>,
   hidden: readonly string[] = [],
 ): AsyncGenerator<string> {
+  const own = await ownColumns()
   const names = NAMES.filter((name) => ALWAYS.includes(name) || !hidden.includes(name))
-  let head = BYTE_ORDER_MARK + line(names.map((name) => TITLES[name]))
+  let head = BYTE_ORDER_MARK + line([...names.map((name) => TITLES[name]), ...own.map(({ name }) => name)])
+  const cellsOf = (row: CountedCompany) => [
+    ...names.map((name) => textOf(row[name])),
+    ...own.map(({ key, type }) => {
+      const value = row.own[key] ?? ''
+      return type === 'number' && value !== '' ? Number(value) : value
+    }),
+  ]
   for await (const portion of rows) {
-    yield head + portion.map((row) => line(names.map((name) => textOf(row[name])))).join('')
+    yield head + portion.map((row) => line(cellsOf(row))).join('')
     head = ''
   }
   if (head !== '') yield head
 }
 
-function textOf(value: CountedCompany[keyof CountedCompany]): string | number {
+function textOf(value: CountedCompany[Column]): string | number {
   if (typeof value === 'boolean') return value ? 'yes' : ''
   return typeof value === 'object' ? value.join(', ') : value
 }

@@ -1,4 +1,5 @@
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
+import { CORRECTIONS } from '../stores/clickhouse/tables.ts'
 import {
   type CompanyCondition,
   type Corrected,
@@ -51,7 +52,18 @@ export const fromEvents = (corrected: Corrected): ReadBasis => ({
 const CORRECTED = `
     groupArrayIf((company_id, counts_for, toString(sipHash64(company_id)), toString(sipHash64(counts_for))), counts_for != '') AS merged,
     groupArrayIf(toString(sipHash64(company_id)), is_hidden) AS hidden`
-const FROM_CORRECTED = 'FROM corrected_companies WHERE tenant_id = {tenant:String}'
+/** From the log, because the view reads facts of all companies too. */
+const FROM_CORRECTED = `
+  FROM
+  (
+    SELECT
+      company_id,
+      argMaxIf(value, (at, change_id), field = 'hidden') != '' AS is_hidden,
+      argMaxIf(value, (at, change_id), field = 'counts_for') AS counts_for
+    FROM ${CORRECTIONS}
+    WHERE tenant_id = {tenant:String} AND company_id != '' AND field IN ('hidden', 'counts_for')
+    GROUP BY company_id
+  )`
 const builds = (view: string) =>
   `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String})`
 
@@ -139,6 +151,21 @@ function uncorrectedDays(
     SELECT entity AS company, day, toUInt64(events) AS events, toUInt64(visits) AS visits${withVisitors ? ', visitors' : ''}
     FROM entity_days
     WHERE ${IN_TENANT} AND kind != 'account' AND ${isOne('entity')}${inBuilds(sources)}${within('day')}`
+  return stored + UNION + live
+}
+
+/** SQL of a row for each day with events that have neither a company nor an account: `visits`. */
+export function accountlessVisits({ companies: sources }: ReadBasis, within: Within): string {
+  const live = `
+    SELECT ${VISITS} AS visits
+    FROM events
+    WHERE ${IN_TENANT} AND account_id = ''${inLiveDays(sources)}${within(DAY)}
+    GROUP BY ${DAY}`
+  if (sources.builds.length === 0) return live
+  const stored = `
+    SELECT toUInt64(visits) AS visits
+    FROM entity_days
+    WHERE ${IN_TENANT} AND entity = 0 AND kind != 'company'${inBuilds(sources)}${within('day')}`
   return stored + UNION + live
 }
 

@@ -11,6 +11,7 @@ import { InputError } from '../run/errors.ts'
 import { encodedChars, type Parameters } from '../stores/clickhouse/reader.ts'
 import { type CompanyCondition, type Corrected, knownCompanies, targetOf } from './corrected.ts'
 import type { Need, Within } from './days.ts'
+import { ownConditions, readOwnTerm } from './facts.ts'
 
 const DAY_MS = 86_400_000
 const FIRST_DAY = '1900-01-01'
@@ -58,6 +59,13 @@ export function assertFilter(filter: CompanyFilter): void {
   const pageFields = (['page', 'page_contains'] as const).filter((name) => isGiven(filter, name))
   if (page_visits_min !== undefined && pageFields.length !== 1)
     throw new InputError('page_visits_min: needs pages too, either page~/pricing or page=shop.example/pricing')
+  for (const term of filter.own ?? []) {
+    try {
+      readOwnTerm(term)
+    } catch (error) {
+      throw new InputError(`own: ${JSON.stringify(term.slice(0, 80))} ${(error as Error).message}`)
+    }
+  }
   const chars = Object.values(filter)
     .flatMap((value) => (Array.isArray(value) ? value : []))
     .reduce((sum, value) => sum + encodedChars(value), 0)
@@ -107,6 +115,7 @@ const ATTRIBUTES = {
   country: 'country_code',
   classification: 'classification',
   owner: 'owner',
+  status: 'status',
 } as const
 /** Lists about its events. */
 const EVENT_LISTS = { source: 'source_id', campaign: 'utm_campaign' } as const
@@ -169,6 +178,7 @@ export function conditionsOf(filter: ResolvedFilter): {
   if (isGiven(filter, 'page')) others.push('matched.page_in')
   if (isGiven(filter, 'page_contains')) others.push('matched.page_contains_in')
   if (filter.page_visits_min !== undefined) others.push('matched.page_visits >= {page_visits_min:UInt64}')
+  others.push(...ownConditions(filter.own ?? []).conditions)
   const events = hasDays(filter) ? 'counts.events' : 'stored'
   for (const [name, column] of [
     ['events', events],
@@ -300,7 +310,7 @@ export function parametersOf(filter: ResolvedFilter | Days): Parameters {
   const ofEvents =
     Object.keys(PAGES).some((name) => isGiven(filter, name)) ||
     Object.keys(EVENT_LISTS).some((name) => isGiven(filter, name) || isGiven(filter, `${name}_not`))
-  Object.assign(parameters, pageParameters(filter))
+  Object.assign(parameters, pageParameters(filter), ownConditions(filter.own ?? []).parameters)
   for (const name of ['page_visits_min', 'visits_min', 'visits_max', 'events_min', 'events_max', ...HEAT] as const) {
     if (filter[name] !== undefined) parameters[name] = filter[name]
   }

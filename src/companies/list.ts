@@ -105,9 +105,11 @@ export const companiesSql = (basis: Corrected, of: CompanyCondition = knownCompa
     toBool(corrected.is_hidden) AS hidden,
     merged_texts,
     corrected.tags AS tags,
-    corrected.owner AS owner
+    corrected.owner AS owner,
+    corrected.status AS status,
+    corrected.own AS own
   FROM (${parts.join('\n    UNION ALL ')}) AS sums
-  LEFT JOIN (SELECT company_id, is_hidden, name, tags, owner FROM corrected_companies WHERE tenant_id = {tenant:String}) AS corrected
+  LEFT JOIN (SELECT company_id, is_hidden, name, tags, owner, status, own FROM corrected_companies WHERE tenant_id = {tenant:String}${isFew ? ` AND ${of.all('sipHash64(company_id)')}` : ''}) AS corrected
     ON corrected.company_id = sums.target_id`
 }
 
@@ -131,10 +133,10 @@ export type StoredCompanyRow = Omit<CompanyRow, 'events'> & { readonly stored: n
 /** Only the columns of the schema. */
 export function rowOf(row: Omit<CompanyRow, 'events'>, events: number): CompanyRow {
   const { company_id, name, domain, industry, industry_category, country_code, classification } = row
-  const { first_seen, last_seen, quality, tags, owner, hidden } = row
+  const { first_seen, last_seen, quality, tags, owner, status, own, hidden } = row
   return {
     ...{ company_id, name, domain, industry, industry_category, country_code, classification },
-    ...{ events, first_seen, last_seen, quality, tags, owner, hidden },
+    ...{ events, first_seen, last_seen, quality, tags, owner, status, own, hidden },
   }
 }
 
@@ -143,9 +145,9 @@ type CountName = 'visits' | 'unique_ips'
 /** Columns that a list computes only when it needs them. */
 type SlowName = CountName | 'heat'
 
-/** Columns of the company itself. */
+/** Columns of the company itself, without those that take long for all companies. */
 const COLUMNS = `company_id, name, domain, industry, industry_category, country_code, classification,
-        first_seen, last_seen, quality, tags, owner, hidden`
+        first_seen, last_seen, quality, tags, owner, status, hidden`
 const eventsOf = (days: Days) => (hasDays(days) ? 'counts.events' : 'stored')
 
 interface Sql {
@@ -167,7 +169,7 @@ export function listSql(
   view: ResolvedView,
   page: string,
   {
-    columns = COLUMNS,
+    columns = `${COLUMNS}, own`,
     wanted = [],
     chosen,
   }: {
@@ -199,6 +201,12 @@ export interface ListPart {
   readonly updatedSinceMs: number | undefined
   readonly limit: number
 }
+
+/** Values of own columns of some companies. */
+export const ownSql = (of: CompanyCondition) => `
+  SELECT company_id, own
+  FROM corrected_companies
+  WHERE tenant_id = {tenant:String} AND ${of.all('sipHash64(company_id)')}`
 
 /** Companies with a correction, their past and present merge targets, and those with events that a rule hid or showed. */
 const correctedSince = (basis: ReadBasis) => `

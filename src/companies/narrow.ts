@@ -1,8 +1,9 @@
 import type { CompanyFilter } from '../../schemas/companies.ts'
 import { InputError } from '../run/errors.ts'
+import { readOwnTerm } from './facts.ts'
 
 /** Lists of which a company has exactly one value. */
-const SINGLE: ReadonlySet<string> = new Set(['industry', 'category', 'country', 'classification', 'owner'])
+const SINGLE: ReadonlySet<string> = new Set(['industry', 'category', 'country', 'classification', 'owner', 'status'])
 const DAYS = ['days', 'from', 'to'] as const
 
 /**
@@ -29,8 +30,17 @@ function combined(name: string, own: unknown, value: unknown): unknown {
   if (name === 'new_since') return Date.parse(own as string) > Date.parse(value as string) ? own : value
   if (Array.isArray(own) && Array.isArray(value)) {
     if (name.endsWith('_not')) return [...new Set([...own, ...value])]
+    if (name === 'own' && !hasSameEqual(own, value)) return [...new Set([...own, ...value])]
     if (SINGLE.has(name)) return own.filter((one) => value.includes(one))
   }
   if (own === value) return own
   throw new InputError(`${name}: the segment has a filter on this already`)
+}
+
+/** Whether both want values of one own column: together they would mean any of them. */
+function hasSameEqual(own: readonly string[], further: readonly string[]): boolean {
+  const keysOf = (terms: readonly string[]) =>
+    terms.map(readOwnTerm).flatMap(({ key, operator }) => (operator === '=' ? [key] : []))
+  const keys = keysOf(own)
+  return keysOf(further).some((key) => keys.includes(key))
 }

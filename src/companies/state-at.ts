@@ -11,7 +11,7 @@ const MOMENT = "fromUnixTimestamp64Milli({state_at:Int64}, 'UTC')"
 /** A * leaves out computed columns. */
 const COMPUTED = ['url', 'page', 'utm_source', 'utm_campaign', 'company', 'visitor', 'visit'].join(', ')
 
-/** Like the view of this name, without columns that no list needs. */
+/** Like the view of this name, without columns that no filter needs. */
 const CORRECTED = `
   SELECT
     tenant_id,
@@ -20,7 +20,9 @@ const CORRECTED = `
     argMaxIf(value, (at, change_id), field = 'name') AS name,
     argMaxIf(value, (at, change_id), field = 'counts_for') AS counts_for,
     arrayFilter(tag -> tag != '', splitByChar('\\n', argMaxIf(value, (at, change_id), field = 'tags'))) AS tags,
-    argMaxIf(value, (at, change_id), field = 'owner') AS owner
+    argMaxIf(value, (at, change_id), field = 'owner') AS owner,
+    argMaxIf(value, (at, change_id), field = 'status') AS status,
+    map('', '') AS own
   FROM ${CORRECTIONS}
   GROUP BY tenant_id, company_id`
 

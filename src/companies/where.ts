@@ -1,9 +1,11 @@
 import { COMPANY_LIMITS, type CompanyFilter, NOT_KNOWN } from '../../schemas/companies.ts'
 import { InputError } from '../run/errors.ts'
+import { formatOwnTerm, readOwnTerm } from './facts.ts'
 
 /*
  * A filter as text: terms `KEY OPERATOR VALUE` between commas, such as `country=DE,visits>=3,page~/pricing`. A repeated key means any of
- * its values. A value with a comma or a quote is in double quotes, which are doubled inside.
+ * its values. A value with a comma or a quote is in double quotes, which are doubled inside. Conditions on own columns have the key
+ * `own.COLUMN`.
  */
 
 type Operator = '=' | '!=' | '>=' | '<=' | '>' | '<' | '~'
@@ -61,6 +63,8 @@ const KEYS: Readonly<Record<string, Terms>> = {
   campaign: list('campaign'),
   tag: list('tag'),
   owner: list('owner'),
+  status: list('status'),
+  own: { '=': any('own', (value) => formatOwnTerm(readOwnTerm(value))) },
   page: { '=': any('page'), '~': any('page_contains') },
   page_visits: { '>=': whole('page_visits_min'), '>': whole('page_visits_min', 1) },
   visits: count('visits'),
@@ -85,7 +89,8 @@ const FIELDS: Readonly<Record<string, Terms>> = Object.fromEntries(
 /** Names of all keys, for messages. */
 export const WHERE_KEYS: readonly string[] = Object.keys(KEYS)
 
-const HEAD = /\s*([a-z_]+)\s*(!=|>=|<=|=|>|<|~)\s*/y
+const OWN_COLUMN = 'own.'
+const HEAD = /\s*(own\.[\p{L}\p{N}_]+|[a-z_]+)\s*(!=|>=|<=|=|>|<|~)\s*/uy
 const QUOTED = /"((?:[^"]|"")*)"\s*(?=,|$)/y
 const PLAIN = /[^,]*/y
 
@@ -138,10 +143,17 @@ export function formatWhere(filter: CompanyFilter): string {
       const value = filter[field]
       if (value === undefined || value === '' || written.has(field)) continue
       written.add(field)
-      for (const item of Array.isArray(value) ? value : [value]) terms.push(`${key}${operator}${quote(String(item))}`)
+      for (const item of Array.isArray(value) ? value : [value]) {
+        terms.push(field === 'own' ? ownTerm(String(item)) : `${key}${operator}${quote(String(item))}`)
+      }
     }
   }
   return terms.join()
+}
+
+function ownTerm(text: string): string {
+  const { key, operator, value } = readOwnTerm(text)
+  return `${OWN_COLUMN}${formatOwnTerm({ key, operator, value: quote(value) })}`
 }
 
 function quote(value: string): string {
@@ -150,8 +162,11 @@ function quote(value: string): string {
 
 function filterOf(terms: readonly (readonly string[])[]): CompanyFilter {
   const filter: Record<string, string | number | string[]> = {}
-  for (const [key, operator, value] of terms as readonly (readonly [string, Operator, string])[]) {
-    const written = `${key}${operator}${value}`
+  for (const [name, sign, text] of terms as readonly (readonly [string, Operator, string])[]) {
+    const written = `${name}${sign}${text}`
+    const [key, operator, value] = name.startsWith(OWN_COLUMN)
+      ? (['own', '=', text === '' ? '' : written.slice(OWN_COLUMN.length)] as const)
+      : ([name, sign, text] as const)
     const operators = Object.hasOwn(KEYS, key) ? KEYS[key]! : Object.hasOwn(FIELDS, key) ? FIELDS[key]! : undefined
     if (operators === undefined) throw wrong(written, `there is no filter "${key}". ${HELP}`)
     const term = operators[operator]
@@ -178,7 +193,7 @@ function readValue({ read }: Term, value: string, written: string): string | num
   }
 }
 
-const HELP = `Keys: ${Object.keys(KEYS).join(', ')}; for example industry=Software,visits>=3,page~/pricing`
+const HELP = `Keys: ${Object.keys(KEYS).join(', ').replace(' own,', ' own.COLUMN,')}; for example industry=Software,visits>=3,page~/pricing`
 const QUOTED_MAX_CHARS = 80
 
 function wrong(term: string, what: string): InputError {

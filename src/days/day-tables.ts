@@ -130,9 +130,9 @@ GROUP BY page, company`
 export const BUILD_SQL: Readonly<Record<DayTable, string>> = { [ENTITY_DAYS]: ENTITY_SQL, [PAGE_DAYS]: PAGE_SQL }
 
 /** Projections of events that older rows lack, the most urgent first. */
-const PROJECTIONS = ['company_sums', 'company_texts', 'day_checks', 'page_names']
+const PROJECTIONS = ['company_sums', 'company_texts', 'day_checks', 'page_names', 'named_days']
 /** Those of earlier versions that these replace. ClickHouse refuses to drop one that a mutation still makes. */
-const REPLACED = ['account_days', 'account_sums', 'company_list']
+const REPLACED = ['account_days', 'account_sums', 'company_list', 'stored_days']
 
 /** The builds of all days, read from projections. */
 const BUILDS = DAY_TABLES.map((table) => `SELECT tenant_id, day, built FROM ${table} GROUP BY tenant_id, day, built`)

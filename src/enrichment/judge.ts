@@ -45,8 +45,12 @@ export function judged(
 }
 
 /** The rule `is` of an address. A bot belongs to its operator, even in another network. */
-function holderOf(rules: RuleSet, address: Address, { classification }: Pick<Enrichment, 'classification'>) {
-  return classification === 'bot' ? undefined : rules.holderOf(address)
+function holderOf(
+  rules: RuleSet,
+  address: Address,
+  { classification, data }: Pick<Enrichment, 'classification' | 'data'>,
+) {
+  return classification === 'bot' ? undefined : rules.holderOf(address, Number(data.asn))
 }
 
 /** A lookup after the rules of a tenant. */
@@ -136,7 +140,9 @@ function decided(enrichment: Enrichment, { kind, rule }: Verdict): Enrichment {
   const filteredAs = FILTERS[kind]
   if (filteredAs !== undefined) return named({ ...enrichment, noise: true, filteredAs }, rule)
   if (kind === 'is') return named(enrichment, rule)
-  if (kind === 'never-noise') return named(enrichment.noise ? asOrganisation(enrichment) : enrichment, rule)
+  if (kind === 'never-noise') {
+    return named(enrichment.noise || enrichment.companyId === '' ? asOrganisation(enrichment) : enrichment, rule)
+  }
   return named(enrichmentOf({ ...plain(enrichment), noise: false, companyId: '' }), rule)
 }
 
@@ -145,7 +151,7 @@ function named(enrichment: Enrichment, rule: string): Enrichment {
   return Object.freeze({ ...enrichment, answerJson, rule })
 }
 
-/** Noise has no company id. `never-noise` makes one from the names, as for any organisation. */
+/** Noise and doubtful names have no company id. `never-noise` makes one from the names, as for any organisation. */
 function asOrganisation(enrichment: Enrichment): Enrichment {
   const { companyId, data } = enrichment
   const registered = data.org_name ?? data.as_name

@@ -3,6 +3,7 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { CountedCompany } from '../../schemas/companies.ts'
+import type { OwnColumn } from '../../schemas/facts.ts'
 import { companiesCsv } from '../companies/csv.ts'
 import type { Segments } from '../companies/segments/segments.ts'
 import { parseWhere } from '../companies/where.ts'
@@ -28,6 +29,7 @@ interface ExporterOptions {
     filter: ReturnType<typeof parseWhere>,
     left: AbortSignal,
   ) => AsyncIterable<readonly CountedCompany[]>
+  readonly ownColumns: (tenantId: string) => Promise<readonly OwnColumn[]>
   readonly store: ObjectStore
   /** Folder of files that are not complete yet. */
   readonly spoolDir: string
@@ -138,7 +140,7 @@ export class Exporter extends LeasedService {
 
   /** @returns undefined when there is nothing to write any more */
   async #write(one: Export, key: string, signal: AbortSignal): Promise<ExportedFile | undefined> {
-    const { lease, exports, segments, rows, store, spoolDir, clock, log } = this.#options
+    const { lease, exports, segments, rows, ownColumns, store, spoolDir, clock, log } = this.#options
     if (await this.#isGone(one.tenantId)) return undefined
     const beganMs = clock.now()
     const segment = await segments.get(one.tenantId, one.segment_id)
@@ -162,7 +164,8 @@ export class Exporter extends LeasedService {
             yield portion
           }
         })()
-        for await (const text of one.format === 'csv' ? companiesCsv(counted) : ndjson(counted)) {
+        const texts = one.format === 'csv' ? companiesCsv(counted, () => ownColumns(one.tenantId)) : ndjson(counted)
+        for await (const text of texts) {
           const bytes = Buffer.from(text)
           md5.update(bytes)
           await file.appendFile(bytes)

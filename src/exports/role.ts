@@ -28,6 +28,7 @@ export function exportRole(context: ProcessContext): Service[] {
     exports: new RedisExports(redis),
     segments: new Segments(redis, clock),
     rows: (tenantId, filter, left) => companies.rows(tenantId, filter, left),
+    ownColumns: (tenantId) => companies.ownColumns(tenantId),
     store,
     spoolDir: join(dataDir, 'export-spool'),
     getTenant: (id) => tenants.getTenant(id),

@@ -55,6 +55,7 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await checkCompany(watched, at('companies'))
   await checkOddIds(watched, site)
   await checkNotThem(watched, site)
+  await checkUnknown(watched, site)
   await checkClickWhileEventsArrive(page, site)
 
   await checkHome(watched, site)
@@ -66,7 +67,10 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   await checkClocks(page, at('home/received'))
   await checkMissingTable(page, site)
   await checkWays(page, site)
-  await checkNarrow(page, ['home', 'home/received', 'pages', 'companies', `companies/of?id=apple.com`].map(at))
+  await checkNarrow(
+    page,
+    ['home', 'home/received', 'pages', 'companies', 'companies/unknown', `companies/of?id=apple.com`].map(at),
+  )
 }
 
 /** This week in a sentence and numbers, the newest companies, and the filtered events. */
@@ -406,6 +410,41 @@ async function checkCorrections(page: Page): Promise<void> {
   await page.getByRole('dialog').getByLabel('What is wrong?').selectOption('us')
   await page.getByRole('dialog').getByLabel('Network').waitFor()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+}
+
+/** A person makes a company of a doubtful name, and takes that back. */
+async function checkUnknown(
+  { page, assertAccessible }: WatchedPage,
+  { origin, clickhouseUrl, tenant }: CompaniesSite,
+): Promise<void> {
+  const sql = `INSERT INTO events
+      (ip, tenant_id, event_id, received_at, timestamp, account_id, company_id, asn, as_name, business_name, country_code)
+    SELECT concat('198.51.100.', toString(number)), '${tenant}', concat('doubt-', toString(number)), now64(3), now64(3), '', '',
+      64500 + number, ['Kibo Systems Ltd', ''][1 + number], ['Kibo Systems', ''][1 + number], 'DE'
+    FROM numbers(2)`
+  const response = await fetchClickHouse(clickhouseUrl, { database: 'ipid' }, { body: sql })
+  assert.equal(response.status, 200, await response.text())
+  await page.goto(`${origin}/t/${tenant}/companies`)
+  await page.getByRole('link', { name: '2 visits in 30 days have no company' }).click()
+  const main = page.getByRole('main')
+  await main.getByText('2 visits from 2 networks').waitFor()
+  await main.getByRole('row').filter({ hasText: 'AS64501' }).getByText('name left out').waitFor()
+  await assertAccessible()
+  const make = main.getByRole('button', { name: 'Make it a company…: AS64500 Kibo Systems Ltd' })
+  await make.focus()
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog')
+  await assertAccessible()
+  assert.equal(await dialog.getByLabel('Name').inputValue(), 'Kibo Systems')
+  await dialog.getByLabel('Applies to').selectOption('New visits only')
+  await dialog.getByLabel('Name').fill('Kibo Works')
+  await page.keyboard.press('Enter')
+  await main.getByRole('link', { name: 'New visits have a company' }).waitFor()
+  await page.getByText('AS64500 is Kibo Works from now on.').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await make.waitFor()
+  await main.getByLabel('Why there is no company').selectOption('Kept by a rule')
+  await main.getByText('No such visit on these days').waitFor()
 }
 
 /** A person says that a company is an access provider: its past is hidden, the rule is listed, and its removal shows the past again. */

@@ -93,7 +93,7 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
         if (width === 1440)
           await main
             .getByRole('row')
-            .filter({ has: link(45) })
+            .filter({ hasText: nameOf(45) })
             .getByRole('cell')
             .nth(2)
             .click()

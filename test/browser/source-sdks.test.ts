@@ -390,7 +390,7 @@ async function obeys(t: TestContext, world: World) {
 async function isFetchedWithCors(t: TestContext, world: World) {
   const { instance, site, hosts } = world
   site.policy = undefined
-  for (const attribute of ['crossorigin', 'type="module"']) {
+  for (const attribute of ['crossorigin', 'crossorigin="anonymous"', 'type="module"', 'type="module" crossorigin']) {
     const source = await webSource(world)
     site.head = site.head.replace('<script async', `<script async ${attribute}`)
     const { page, wrong } = await openVisitor(t, hosts)

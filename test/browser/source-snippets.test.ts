@@ -23,12 +23,18 @@ const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : await installSdks()
 
 interface Vendor {
+  /** Of the source. Default: the vendor's name. */
+  readonly kind?: string
   /** The snippet up to the line with the key. */
   readonly snippet: string
   /** The line with the key, as the vendor prints it. */
   readonly init: string
   /** What follows it. */
   readonly rest?: string
+  /** An event `Early` that the page sends right after what is printed, before the library is there. */
+  readonly early?: string
+  /** What is printed follows the line with the key, and does not replace it. */
+  readonly isAfter?: boolean
   /** Files of test/sdks/node_modules by the URLs at which the vendor has them; a function makes the text. */
   readonly scripts: Readonly<Record<string, string | (() => string | Promise<string>)>>
   /** Where the vendor takes events: the start of the URLs. */
@@ -50,7 +56,7 @@ const queue = (name: string, methods: string) => `
 const load = (url: string) => `
   document.head.append(Object.assign(document.createElement('script'), { async: true, src: ${url} }))`
 
-const VENDORS: Readonly<Record<string, Vendor>> = {
+const KINDS: Readonly<Record<string, Vendor>> = {
   posthog: {
     snippet: `${queue('posthog', 'capture identify group register')}
       Object.assign(posthog, {
@@ -61,6 +67,7 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
         },
       })`,
     init: "posthog.init('phc_vendor', { api_host: 'https://us.i.posthog.com' })",
+    early: "posthog.capture('Early')",
     scripts: {
       'https://us-assets.i.posthog.com/static/array.js': 'posthog-js/dist/array.js',
       'https://us-assets.i.posthog.com/array/phc_vendor/config.js': () => '',
@@ -82,6 +89,7 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
       analytics._writeKey = 'vendor'`,
     init: "analytics.load('vendor')",
     rest: 'analytics.page()',
+    isAfter: true,
     scripts: {
       'https://cdn.segment.com/analytics.js/v1/vendor/analytics.min.js':
         '@segment/analytics-next/dist/umd/standalone.js',
@@ -141,6 +149,18 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
     events: 'https://collector.acme.example/com.snowplowanalytics.snowplow/tp2',
     page: ['page'],
     ownCall: "snowplow('trackStructEvent:ipid', { category: 'a', action: 'Signed up' })",
+  },
+}
+
+const VENDORS: Readonly<Record<string, Vendor>> = {
+  ...KINDS,
+  // `load` had no options and noted no key.
+  "segment's first snippet": {
+    ...{ ...KINDS.segment!, kind: 'segment', ownCall: undefined },
+    snippet: `${queue('analytics', 'page track identify group')}
+      analytics.load = (key) => {
+        ${load("'https://cdn.segment.com/analytics.js/v1/' + key + '/analytics.min.js'")}
+      }`,
   },
 }
 
@@ -228,17 +248,19 @@ test('HTML with the snippets of vendors: what is printed sends to ipid, in place
   }
 
   for (const [n, name] of names.entries()) {
-    const { snippet, init, rest = '', page, ownCall } = VENDORS[name]!
+    const { kind = name, snippet, init, rest = '', early, isAfter, page, ownCall } = VENDORS[name]!
     proxy.visitor = `17.${n}.0.1`
     await t.test(`${name}, in place`, async (t) => {
-      const { browser_key: key, blocks } = await createSource(instance, name, 'demo', proxy.url)
+      const { browser_key: key, blocks } = await createSource(instance, kind, 'demo', proxy.url)
       const { code } = blocks.find(({ title }) => title.startsWith('HTML'))!
-      const scripts = code.startsWith('<') ? [code] : [`${snippet};\n${code}\n${rest}`]
-      assert.deepEqual(await visit(t, name, scripts, key!, page), [])
+      const line = isAfter ? `${init}\n${code}` : code
+      const scripts = code.startsWith('<') ? [code, early ?? ''] : [`${snippet};\n${line}\n${rest}`]
+      const types = early === undefined ? page : [...page, 'Early']
+      assert.deepEqual(await visit(t, name, scripts, key!, types), [])
     })
     if (ownCall === undefined) continue
     await t.test(`${name}, beside`, async (t) => {
-      const { browser_key: key, blocks } = await createSource(instance, name, 'demo', proxy.url)
+      const { browser_key: key, blocks } = await createSource(instance, kind, 'demo', proxy.url)
       const { code } = blocks.find(({ title }) => title.startsWith('JavaScript beside'))!
       const sent = await visit(t, name, [`${snippet};\n${init}\n${rest}`, code], key!, page, ownCall)
       assert.ok(sent.length > 0, 'the vendor gets its events')

@@ -28,10 +28,13 @@ test('demo visits, quality, comparison and learnt rules of a running instance', 
   await until(rows, (n) => n === demo.events)
   const again = await site.ipid('demo')
   assert.match(again.stderr, /^ipid: tenant demo has made-up visits: ipid demo --remove removes them$/m)
-  const { stored, all } = await json('quality', 'demo')
+  const { stored, all, named, corrections } = await json('quality', 'demo')
   assert.ok(all.events > 0 && all.right === all.events && all.low < 1 && all.high === 1)
   assert.ok(stored >= all.events)
+  assert.deepEqual([named.now.named, named.now.share, named.before.events], [named.now.events, 1, 0])
+  assert.deepEqual([corrections.corrections, corrections.companies], [[], 1])
   const accuracy = (await site.ipid('quality', 'demo')).stdout
+  assert.match(accuracy, /^Named +\d+ +100 %/m)
   assert.match(accuracy, /^all +(\d+) +\1 +0 +0 +100 % {2}\(\d+ to 100\)$/m)
   const wrongDir = join(dirname(site.dir), 'other')
   mkdirSync(wrongDir)
@@ -80,6 +83,10 @@ test('demo visits, quality, comparison and learnt rules of a running instance', 
   )
   assert.deepEqual(pick(judgedByRule.rules, 'other', 'none', 'cases', 'precision'), [0, 0, 1, 1])
   assert.deepEqual(pick(judgedByRule.all, 'right', 'cases', 'precision'), [0, 1, 0])
+  assert.deepEqual(judgedByRule.corrections.corrections, [
+    { data_set: 'mine', kind: 'wrong', company_id: 'mine.example', rule },
+  ])
+  assert.match((await site.ipid('quality', 'acme')).stdout, /^mine +1 +1$/m)
   assert.match((await site.ipid('quality', 'acme')).stdout, /^rules "is" +1 +1 +0 +0 +100 % /m)
   assert.match((await site.ipid('quality', 'beta')).stderr, /^ipid: unknown tenant "beta"\n$/)
   const removed = await site.ipid('demo', '--remove', '--json')

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { runCommand } from '../support/command.ts'
@@ -7,6 +10,7 @@ import { startTestRedis } from '../support/redis.ts'
 
 const [clickhouse, redis] = await Promise.all([startTestClickHouse(), startTestRedis()])
 const env = { REDIS_URL: redis.url, CLICKHOUSE_URL: clickhouse.url }
+const insert = eventInserter(clickhouse)
 const run = (...args: string[]) => runCommand(args, { env })
 
 test('companies are corrected, shown and taken back by commands', async () => {
@@ -17,7 +21,7 @@ test('companies are corrected, shown and taken back by commands', async () => {
   }
   const json = async (...args: string[]) => JSON.parse(await done(...args, '--json'))
   await run('tenant', 'create', 'acme')
-  await eventInserter(clickhouse)(
+  await insert(
     'acme',
     ['a.example', 'b.example', 'c.example'].map((id, i) => ({
       ...{ event_id: `e-${i}`, company_id: id, account_id: id, business_name: id, ip: '192.0.2.1' },
@@ -51,7 +55,7 @@ test('companies are corrected, shown and taken back by commands', async () => {
     ['a.example', 'Alpha', ['key account'], 'met at the fair', 'Ada'],
   )
   assert.deepEqual([beta.company_id, beta.counts_for], ['b.example', 'a.example'])
-  assert.match(await done('list', 'acme'), /a\.example +- +Alpha +- +key account +Ada +met at the fair/)
+  assert.match(await done('list', 'acme'), /a\.example +- +Alpha +- +- +key account +Ada +- +met at the fair/)
   const [newest] = await json('history', 'acme', 'a.example')
   assert.deepEqual([newest.by, newest.corrections[0].field], ['command line', 'owner'])
   await done('undo', 'acme', merged.change_id)
@@ -66,7 +70,7 @@ test('intent pages are chosen, shown and taken back by commands, and heat follow
   await run('tenant', 'create', 'warm')
   const nowMs = Date.now()
   const paths = ['https://warm.example/Book%20a-Demo?x=1', '/en/enterprise/', '/enterprise', '/pricing']
-  await eventInserter(clickhouse)(
+  await insert(
     'warm',
     paths.map((url, i) => ({
       ...{ event_id: `w-${i}`, company_id: `c${i}.example`, account_id: `c${i}.example` },
@@ -139,4 +143,54 @@ test('a command that cannot correct reports why, and writes nothing', async () =
     assert.match(stderr, message)
   }
   assert.deepEqual(await clickhouse.rows('SELECT count() AS n FROM company_corrections'), before)
+})
+
+test('a list is imported by a command that shows first what it does', async (t) => {
+  await run('tenant', 'create', 'lists')
+  await insert(
+    'lists',
+    ['a.example', 'b.example'].map((id, i) => ({
+      ...{ event_id: `l-${i}`, company_id: id, account_id: id, domain: id, business_name: id, ip: '192.0.2.1' },
+      ...{ received_at: Date.UTC(2025, 10, 20), timestamp: Date.UTC(2025, 10, 20) },
+    })),
+  )
+  const folder = await mkdtemp(join(tmpdir(), 'lists-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'list.csv')
+  await writeFile(file, 'Site;Status;Size\na.example;customer;1.250\nc.example;prospect;5\n;customer;\n')
+  const done = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run('company', ...args)
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  const dry = await done('import', 'lists', file, '--dry-run')
+  assert.match(dry, /Size +new column \(number\) +1\.250\n/)
+  assert.match(dry, /line 2, a\.example: status "" → "customer", own\.size "" → "1250"\n/)
+  assert.match(dry, /line 4: the row has neither a domain nor a name\n/)
+  assert.match(dry, / 1 {2}of companies that have visited\n.* 1 {2}of companies that have not visited yet/)
+  assert.match(dry, /this would change 2 companies, 4 values; without --dry-run it does\n$/)
+  assert.match(await done('import', 'lists', file), /\n2 companies, 4 values changed; change [0-9a-f-]{36}\n$/)
+  const again = JSON.parse(await done('import', 'lists', file, '--json'))
+  assert.deepEqual([again.applied, again.values, again.matched, again.waiting, again.unused], [false, 0, 1, 1, 1])
+  await done('status', 'lists', 'b.example', 'Partner')
+  await done('set', 'lists', 'b.example', 'size', '7')
+  assert.match(await done('columns', 'lists'), /size +Size +number +3\n/)
+  const listed = JSON.parse(await done('list', 'lists', '--json'))
+  assert.deepEqual(
+    listed.map(({ company_id, status, own }: { company_id: string; status: string; own: object }) => [
+      company_id,
+      status,
+      own,
+    ]),
+    [
+      ['a.example', 'customer', { size: '1250' }],
+      ['b.example', 'partner', { size: '7' }],
+      ['c.example', 'prospect', { size: '5' }],
+    ],
+  )
+  assert.match(await done('columns', 'lists', '--remove', 'size'), /^3 companies corrected; change /)
+  await writeFile(file, 'x;y\n1;2\n')
+  const { code, stderr } = await run('company', 'import', 'lists', file)
+  assert.equal(code, 1)
+  assert.match(stderr, /say which column is the domain or the name of the company/)
 })

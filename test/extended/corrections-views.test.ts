@@ -47,7 +47,10 @@ async function assertAsModel(tenant: string, events: readonly EventRow[], states
     clickhouse.rows(`SELECT ${columns} FROM ${view} WHERE tenant_id = '${tenant}' ORDER BY ALL`)
   const text = JSON.stringify([...states])
   assert.deepEqual(
-    await rows('companies', 'company_id, business_name, events, visits, unique_ips, accounts, tags, owner, note'),
+    await rows(
+      'companies',
+      'company_id, business_name, events, visits, unique_ips, accounts, tags, owner, status, own, note',
+    ),
     modelCompanies(events, states),
     text,
   )
@@ -85,6 +88,9 @@ test('views follow random corrections as a plain model of all events does', asyn
         ['name', round % 2 ? '' : `New ${round}`, { name: round % 2 ? '' : `New ${round}` }],
         ['tags', 'hot\nlarge', { tags: ['hot', 'large'] }],
         ['owner', 'Ada', { owner: 'Ada' }],
+        ['status', 'customer', { status: 'customer' }],
+        ['own:size', '5', { own: { ...state.own, size: '5' } }],
+        ['own:team', 'Bo', { own: { ...state.own, team: 'Bo' } }],
         state.countsFor || !isFree || isTarget
           ? ['counts_for', '', { countsFor: '' }]
           : ['counts_for', other, { countsFor: other }],
@@ -96,7 +102,9 @@ test('views follow random corrections as a plain model of all events does', asyn
     }
     // With every correction taken back, the views are as without any.
     const undone = [...states.keys()].flatMap((id) =>
-      ['hidden', 'name', 'tags', 'owner', 'counts_for'].map((field) => [id, field, ''] as const),
+      ['hidden', 'name', 'tags', 'owner', 'status', 'own:size', 'own:team', 'counts_for'].map(
+        (field) => [id, field, ''] as const,
+      ),
     )
     await correct(tenant, undone)
     await assertAsModel(tenant, events, new Map())

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { NamedAnswer } from '../../schemas/dashboard/accuracy.ts'
 import type { ActivityEventsAnswer } from '../../schemas/dashboard/activity.ts'
 import type { CompaniesPage } from '../../schemas/dashboard/companies.ts'
 import type { HomeAnswer } from '../../schemas/dashboard/home.ts'
 import type { OverviewAnswer } from '../../schemas/dashboard/overview.ts'
 import type { PageCompaniesAnswer, PagesAnswer } from '../../schemas/dashboard/pages.ts'
+import type { Corrections } from '../../schemas/data-corrections.ts'
 import { companiesPath } from '../../src/dashboard/pages/lib/company-links.ts'
 import { viewOf } from '../../src/dashboard/pages/lib/company-view.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -83,6 +85,18 @@ test('the overview counts kept events by day of receipt and by day of the event,
   )
 })
 
+test('Accuracy has the events that could be named, and what people corrected', async () => {
+  const named = await member.read<NamedAnswer>('/api/tenants/acme/accuracy/named?days=7')
+  assert.deepEqual([named.now.named, named.now.others.unknown, named.now.others.hosting], [5, 1, 77])
+  assert.deepEqual([named.weeks.length, named.weeks.at(-1)], [2, named.now])
+  const corrected = await member.read<Corrections>('/api/tenants/acme/accuracy/corrections')
+  assert.deepEqual([corrected.corrections, corrected.companies], [[], 4])
+  for (const part of ['named', 'corrections']) {
+    assert.equal((await member.get(`/api/tenants/quiet/accuracy/${part}`)).status, 404)
+    assert.equal((await member.get(`/api/tenants/acme/accuracy/${part}?days=0`)).status, 422)
+  }
+})
+
 test('home names new companies, those that are heating up and those that came back, with numbers of both weeks', async () => {
   const days = (company: string, ago: readonly number[], pageOf = (day: number) => String(day)) =>
     ago.map((day, i) =>
@@ -113,6 +127,7 @@ test('home names new companies, those that are heating up and those that came ba
   // One more company of this tenant comes with the fixture.
   assert.deepEqual(found.now, { companies: 9, new_companies: 2, visits: 29, events: 29 })
   assert.deepEqual(found.before, { companies: 5, new_companies: 1, visits: 13, events: 13 })
+  assert.deepEqual([found.named.now.named, found.named.now.events, found.named.before.named], [29, 29, 13])
   const ids = (rows: HomeAnswer['newcomers']) => rows.map(({ company_id }) => company_id)
   assert.deepEqual(ids(found.newcomers), ['young.example', 'masked.example'])
   assert.deepEqual(ids(found.rising), ['keen.example', 'rising.example', 'often.example'])

@@ -7,6 +7,7 @@ import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseHome } from '../../src/companies/home.ts'
 import { ClickHouseIntentPages } from '../../src/companies/intent-pages.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
+import { ClickHouseAccuracy } from '../../src/dashboard/queries/accuracy.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { ClickHouseSources } from '../../src/dashboard/queries/sources.ts'
 import { DAY_MS, utcDay } from '../../src/pipeline/event/outcomes.ts'
@@ -114,6 +115,8 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
   return {
     'Home: week':
       READ_BASIS_SQL + NAMES + names + companies(35) + companies(37) + pages(37) + eventsOf(7) + 2 * PAGE_NAMES,
+    // named_days of both tenants.
+    'Home: named': READ_BASIS_SQL,
     // One month.
     'Home: tracked': TENANTS * COMPANIES,
     'Companies: version': READ_BASIS_SQL,
@@ -137,7 +140,7 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
     Pages: READ_BASIS_SQL + names + pages(30),
     'Pages: companies': READ_BASIS_SQL + names + pages(30),
     'Received: days': READ_BASIS_SQL + NAMES + companies(30),
-    // stored_days of both tenants.
+    // named_days of both tenants.
     'Received: outcomes': READ_BASIS_SQL,
     // source_hours of both tenants and both sources.
     Sources: TENANTS * 2 * 24 * DAYS,
@@ -172,6 +175,8 @@ function questions(reader: QuestionReader): Readonly<Record<string, () => Promis
   const clock = { now: () => NOW_MS }
   const companies = new ClickHouseCompanies(reader, clock)
   const overview = new ClickHouseOverview(reader)
+  const data = { lookup: () => assert.fail('no address is looked up'), organisationOf: () => undefined }
+  const accuracy = new ClickHouseAccuracy(reader, clock, data, { listSources: async () => [] })
   const pages = new ClickHousePages(reader)
   const activity = new ClickHouseActivity(reader, clock)
   const visits = new ClickHouseVisits(reader, async () => [], clock)
@@ -181,6 +186,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, () => Promis
   const days = Array.from({ length: 30 }, (_, i) => dayAgo(29 - i))
   return {
     'Home: week': () => new ClickHouseHome(reader).week('acme', NOW_MS),
+    'Home: named': () => accuracy.named('acme', 7),
     'Home: tracked': () => overview.tracked('acme', TODAY.slice(0, 7), 1_000_000),
     'Companies: version': () => companies.version('acme'),
     'Companies: page': () => companies.page('acme', {}),

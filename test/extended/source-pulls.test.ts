@@ -8,6 +8,7 @@ import { PullCopy } from '../../schemas/backup.ts'
 import type { Upload } from '../../src/pipeline/declaration/batch-jobs.ts'
 import type { Cursor, PullItem, PullPlace, PullRun } from '../../src/pipeline/declaration/pull.ts'
 import { compileValidator } from '../../src/pipeline/event/validator.ts'
+import { NO_PAGE_LINE } from '../../src/pipeline/sources/batch/read-chunk.ts'
 import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
 import { unpackLines } from '../../src/pipeline/sources/batch/redis/packed-lines.ts'
 import { Puller } from '../../src/pipeline/sources/pulls/puller.ts'
@@ -44,7 +45,11 @@ interface ListedCursor {
   readonly done: readonly string[]
 }
 
-/** A place with those items. Its cursor names the finished ones. */
+function logLine(path: string): string {
+  return `17.1.2.3 - - [20/Nov/2026:10:00:00 +0000] "GET ${path} HTTP/1.1" 200 5 "-" "Mozilla"\n`
+}
+
+/** A place with those items: after each line is one of a style, which is no page view. Its cursor names the finished ones. */
 class ListedPlace implements PullPlace {
   readonly failing = new Set<string>()
   readonly opened: string[] = []
@@ -92,9 +97,7 @@ class ListedPlace implements PullPlace {
     }
     for (let line = 0; line < content; line++) {
       if (this.failing.has(name) && line === content - 1) throw this.failure
-      yield Buffer.from(
-        `17.1.2.3 - - [20/Nov/2026:10:00:00 +0000] "GET /${name}/${line} HTTP/1.1" 200 5 "-" "Mozilla"\n`,
-      )
+      yield Buffer.from(logLine(`/${name}/${line}`) + logLine(`/${name}/${line}.css`))
     }
   }
 
@@ -155,7 +158,7 @@ async function startProcess(
   }
 }
 
-/** The paths of all lines in jobs of a source. */
+/** The paths of all lines in jobs of a source, and the lines that count a request. */
 async function pathsInJobs(client: RedisClient, sourceId: string): Promise<string[]> {
   const paths: string[] = []
   for (const job of await client.zrevrange(keys.batchesOf(tenant.id), 0, -1)) {
@@ -164,7 +167,7 @@ async function pathsInJobs(client: RedisClient, sourceId: string): Promise<strin
     for (let chunk = 1; chunk <= Number(record.chunks); chunk++) {
       const bytes = await unpackLines((await client.getBuffer(keys.chunk(job, chunk)))!)
       const lines = bytes.toString('utf8').trimEnd().split('\n')
-      paths.push(...lines.map((line) => (JSON.parse(line) as { url: string }).url))
+      paths.push(...lines.map((line) => (line === NO_PAGE_LINE ? line : (JSON.parse(line) as { url: string }).url)))
     }
   }
   return paths.sort()
@@ -172,7 +175,7 @@ async function pathsInJobs(client: RedisClient, sourceId: string): Promise<strin
 
 function pathsOf(items: typeof ITEMS): string[] {
   const paths = Object.entries(items).flatMap(([name, content]) =>
-    content === 'parquet' ? [] : Array.from({ length: content }, (_, i) => `/${name}/${i}`),
+    content === 'parquet' ? [] : Array.from({ length: content }, (_, i) => [`/${name}/${i}`, NO_PAGE_LINE]).flat(),
   )
   return paths.sort()
 }
@@ -321,7 +324,7 @@ test('a stop amid a round begins no turn', async (t) => {
 test('when the process that pulls a source is killed, another one continues, each line once', async (t) => {
   const { redis, client } = await startBatch(t)
   // The second one is too large to share a job with others, so there are three jobs.
-  const items = { a: 3, b: 50_000, e: 2, g: 4 }
+  const items = { a: 3, b: 25_000, e: 2, g: 4 }
   const places = [new ListedPlace(items), new ListedPlace(items)] as const
   const id = 'src_two'
   await client.sadd(keys.pulledSources(), id)
@@ -383,7 +386,7 @@ test('an item that fails stops no other that can be read, and a large one contin
   assert.deepEqual(await process.turn('src_fails', place), { end: 'done' })
   assert.deepEqual(await pathsInJobs(client, 'src_fails'), EXPECTED)
   const state = await new RedisPullStore(client, { write: async () => {} }).state('src_fails')
-  assert.deepEqual(state!.counts, { objects: 6, refused: 1, lines: EXPECTED.length, rejected: 0 })
+  assert.deepEqual(state!.counts, { objects: 6, refused: 1, lines: EXPECTED.length / 2, rejected: 0 })
   assert.match(state!.refusal!.message, /^c: it is Parquet: let the export write JSON lines/)
 })
 
@@ -500,12 +503,20 @@ test('an instance pulls a bucket and Amplitude, through faults and kills, each e
     assert.equal(created.key, null)
     return created.source_id
   }
-  const statusOf = async (id: string) => {
-    const list = (await ipid(['source', 'list', 'demo'])) as { readonly source_id: string; readonly pull: PullStatus }[]
-    return list.find(({ source_id }) => source_id === id)!.pull
+  interface Listed {
+    readonly source_id: string
+    readonly pull: PullStatus
+    readonly filtered_reasons: readonly { readonly reason: string; readonly events: number }[]
   }
+  const listed = async (id: string) => {
+    const list = (await ipid(['source', 'list', 'demo'])) as Listed[]
+    return list.find(({ source_id }) => source_id === id)!
+  }
+  const statusOf = async (id: string) => (await listed(id)).pull
   const stored = (id: string) =>
     instance.query(`SELECT count(), uniqExact(event_id) FROM events WHERE source_id = '${id}'`)
+  const noPages = (id: string) =>
+    instance.query(`SELECT sum(events) FROM outcomes WHERE source_id = '${id}' AND status = 'no_page'`)
   const steps = stepsOf(t)
   let bucket = ''
   let project = ''
@@ -528,6 +539,12 @@ test('an instance pulls a bucket and Amplitude, through faults and kills, each e
     )
     assert.deepEqual([status.objects, status.refused, status.lines, status.rejected], [50, 1, 2_000, 0])
     assert.match(status.text, /^is up to date; 1 refused, last: logs\/x.parquet: it is Parquet/)
+    await until(
+      () => noPages(bucket),
+      (sum) => sum === '2000',
+    )
+    const reasons = (await listed(bucket)).filtered_reasons.map(({ reason, events }) => [reason, events])
+    assert.deepEqual(reasons, [['no_page', 2_000]])
   })
 
   await steps('no secret is in Redis or in a backup', async () => {
@@ -578,6 +595,11 @@ test('an instance pulls a bucket and Amplitude, through faults and kills, each e
       ({ status, objects }) => status === 'waiting' && objects === 171,
     )
     assert.equal(await stored(bucket), '26800\t26800')
+    await until(
+      () => noPages(bucket),
+      (sum) => Number(sum) >= 26_800,
+    )
+    assert.equal(await noPages(bucket), '26800')
   })
 
   await steps('the hours of Amplitude are stored once, whatever it answers', async () => {
@@ -643,8 +665,7 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 function putLog(s3: PagedS3, name: string, lines: number): void {
-  const line = (n: number) =>
-    `17.1.2.3 - - [20/Nov/2026:10:00:00 +0000] "GET /${name}/${n} HTTP/1.1" 200 5 "-" "Mozilla"\n`
+  const line = (n: number) => logLine(`/${name}/${n}`) + logLine(`/${name}/${n}.css`)
   s3.objects.set(name, gzipSync(Array.from({ length: lines }, (_, n) => line(n)).join('')))
   s3.modified.set(name, Date.now())
 }

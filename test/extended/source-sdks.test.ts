@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import dns from 'node:dns'
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { ingest } from '../../pipelines/ingest.ts'
 import { runCommand } from '../support/command.ts'
 import { startInstance, type TestInstance, type VICTIMS } from '../support/instance.ts'
 import { startReverseProxy } from '../support/reverse-proxy.ts'
-import { companiesDir, createSource, installSdks, nodeLibraries } from '../support/source-sdks.ts'
+import { companiesDir, createSource, installSdks, nodeLibraries, SDKS } from '../support/source-sdks.ts'
 import { until } from '../support/until.ts'
 
 /*
@@ -28,6 +31,16 @@ const EVENTS: Readonly<Record<string, readonly string[]>> = {
   matomo: ['page', 'page', 'rightButton'],
 }
 
+/** How a page has the object of lines that import none. */
+const IMPORTS: Readonly<Record<string, string>> = {
+  segment: `import { AnalyticsBrowser } from '@segment/analytics-next'
+const analytics = AnalyticsBrowser.load({ writeKey: 'vendor' })`,
+  rudderstack: '',
+  posthog: "import posthog from 'posthog-js'",
+  amplitude: "import * as amplitude from '@amplitude/analytics-browser'",
+  mixpanel: "import mixpanel from 'mixpanel-browser'",
+}
+
 /** Libraries with groups: a group is an account. */
 const GROUPS = ['segment', 'rudderstack', 'posthog', 'posthog, version 1', 'amplitude', 'mixpanel']
 
@@ -47,6 +60,36 @@ function sharedInstance(): Promise<TestInstance> {
 const ends: (() => Promise<void>)[] = []
 after(async () => {
   for (const end of ends) await end()
+})
+
+test('what is printed for packages in pages compiles with their own types', { skip }, (t) => {
+  // Packages are found from here only.
+  const dir = mkdtempSync(join(SDKS, 'node_modules', '.printed-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const files: string[] = []
+  for (const [kind, line] of Object.entries(IMPORTS)) {
+    const { tool } = ingest.sources.find(({ from }) => from.name === kind)!.from
+    const place = { base: 'https://ipid.acme.com', id: 'src_0123abc', key: 'src_key', browserKey: 'pub_key' }
+    for (const { title, code, key } of tool!.setup(place)) {
+      if (key !== 'browser' || title.startsWith('HTML') || title.endsWith('its snippet')) continue
+      files.push(`${kind}-${files.length}.ts`)
+      writeFileSync(join(dir, files.at(-1)!), `${code.startsWith('import') ? '' : line}\n${code}\nexport {}\n`)
+    }
+  }
+  assert.equal(files.length, 9, `${files}`)
+  const options = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--skipLibCheck',
+    '--module',
+    'esnext',
+    '--moduleResolution',
+    'bundler',
+  ]
+  const tsc = join(import.meta.dirname, '../../node_modules/typescript/bin/tsc')
+  const { stdout } = spawnSync(process.execPath, [tsc, ...options, ...files], { cwd: dir, encoding: 'utf8' })
+  assert.equal(stdout, '')
 })
 
 test('Node libraries send their first example, and source keys open nothing else', { skip }, async (t) => {

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import type { ApiCompanyAnswer, CompaniesAnswer } from '../../schemas/api/companies.ts'
+import { IMPORT_LIMITS, type ImportAnswer } from '../../schemas/api/company-import.ts'
 import type { ErrorBody } from '../../schemas/api/error.ts'
 import { ClickHouseCompanies } from '../../src/companies/companies.ts'
+import { CompanyCorrections } from '../../src/companies/corrections/corrections.ts'
+import { CompanyImports } from '../../src/companies/imports/imports.ts'
 import { BackpressureError, UnavailableError } from '../../src/run/errors.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import type { Authenticator } from '../../src/tenants/tenancy.ts'
@@ -63,7 +67,7 @@ test('programs read the companies of their tenant, page by page and filtered', a
     ...{ company_id: 'a.example', name: 'A', domain: 'a.example', industry: 'Food, drink', industry_category: '' },
     ...{ country_code: 'DE', classification: 'business', events: 2, visits: 2, unique_ips: 2, heat: 0, quality: 80 },
     ...{ first_seen: '2026-03-14T12:00:00.000Z', last_seen: '2026-03-15T12:00:00.000Z' },
-    ...{ tags: [], owner: '', hidden: false },
+    ...{ tags: [], owner: '', status: '', own: {}, hidden: false },
   })
   assert.deepEqual(await ids('?page~/pricing'), ['a.example', 'c.example'])
   assert.deepEqual(await ids('?page~%2Fpricing&visits>=2'), ['a.example'])
@@ -204,7 +208,7 @@ test('a wrong question about companies is refused with its fault', async (t) => 
     if (status === 422) assert.ok(body.errors!.length > 0, path)
   }
   assert.equal((await fetch(`${url}/v1/companies`)).status, 401)
-  assert.equal((await fetch(`${url}/v1/companies`, { method: 'POST', headers })).status, 405)
+  assert.equal((await fetch(`${url}/v1/companies`, { method: 'PUT', headers })).status, 405)
 })
 
 test('too many questions about companies are 429, and a store that is down is 500', async (t) => {
@@ -217,4 +221,55 @@ test('too many questions about companies are 429, and a store that is down is 50
   assert.deepEqual(await ask(), [429, '2'])
   failure = new UnavailableError('ClickHouse does not answer', { retryAfterSeconds: 3 })
   assert.deepEqual(await ask(), [500, '3'])
+})
+
+test('programs import a list of companies, see first what it does, and are told what is wrong', async (t) => {
+  const corrections = new CompanyCorrections(
+    () => clickhouse.client,
+    clock,
+    (_, work) => work(),
+  )
+  const { url } = await startHttp(t, {
+    imports: new CompanyImports(() => clickhouse.client, corrections),
+    authenticator,
+  })
+  const post = async (query: string, body: string | Buffer, more: Record<string, string> = {}) => {
+    const answer = await fetch(`${url}/v1/companies${query}`, {
+      method: 'POST',
+      headers: { ...headers, ...more },
+      body,
+    })
+    return { status: answer.status, body: (await answer.json()) as ImportAnswer & ErrorBody }
+  }
+  const list = 'Site;State;Größe\nlist.example;Customer;1.250\n'
+  const map = `map=${encodeURIComponent('State=status')}&map=${encodeURIComponent('Größe=number')}`
+  const dry = await post(`?dry_run=true&${map}`, list)
+  assert.deepEqual([dry.status, dry.body.applied, dry.body.values, dry.body.waiting], [200, false, 2, 1])
+  const done = await post(`?${map}`, gzipSync(list), { 'content-encoding': 'gzip' })
+  assert.deepEqual([done.status, done.body.applied, done.body.changed], [200, true, 1])
+  assert.deepEqual((await post(`?${map}`, list)).body.values, 0)
+  const [held] = await corrections.list('acme', ['list.example'])
+  assert.deepEqual([held!.status, held!.own], ['customer', { größe: '1250' }])
+  const [change] = await corrections.history('acme', 'list.example')
+  assert.equal(change!.by, 'API key API')
+  const refused: readonly (readonly [query: string, body: string, status: number, detail: RegExp])[] = [
+    ['', 'x;y\n1;2', 422, /^say which column is the domain or the name of the company$/],
+    ['?map=Site', list, 422, /^map must be COLUMN=TARGET/],
+    ['?map=Nothing=domain', list, 422, /the list has no column “Nothing”/],
+    ['?map=State=size', list, 422, /“State” cannot become “size”/],
+    ['?dry_run=yes', list, 422, /^dry_run must be true or false$/],
+    ['?dry-run=true', list, 422, /^dry-run is unknown: there are map, dry_run/],
+    ['?date_order=ymd', list, 422, /^date_order /],
+    ['?change_id=1', list, 422, /^change_id /],
+    ['?encoding=klingon', list, 422, /^encoding must be a name such as windows-1252/],
+    ['', '', 422, /^the body is empty$/],
+    ['', 'a;"b\n', 422, /has a quote that is not closed/],
+  ]
+  for (const [query, body, status, detail] of refused) {
+    const answer = await post(query, body)
+    assert.deepEqual([query, answer.status], [query, status], answer.body.detail)
+    assert.match(answer.body.detail, detail, query)
+  }
+  const large = await post('', 'x'.repeat(IMPORT_LIMITS.bytes + 1))
+  assert.equal(large.status, 413)
 })

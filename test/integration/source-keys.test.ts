@@ -103,6 +103,23 @@ test('a server key is believed, and a browser key that a server library uses has
   )
 })
 
+test('a public key sends events up to its own limit, and the server key of its source is not bound by it', async () => {
+  await command('tenant', 'create', 'small', '--plan', 'starter')
+  const source = await createSource(instance, 'segment', 'small')
+  const batch = (ids: string, events: number) => ({
+    batch: Array.from({ length: events }, (_, i) => ({
+      ...{ type: 'track', event: 'x', messageId: `${ids}-${i}`, anonymousId: 'a', context: { ip: VISITOR } },
+    })),
+  })
+  const path = (key: string | undefined) => `/s/segment/${key}/v1/batch`
+  const send = (key: string | undefined, ids: string, events: number) => post(path(key), batch(ids, events))
+  // A burst of 20 requests has 2,000 events: a larger request takes all of them.
+  assert.equal(await send(source.browser_key, 'a', 2_500), 200)
+  assert.equal(await send(source.browser_key, 'b', 2_000), 429)
+  assert.equal(await send(source.key, 'c', 2_500), 200)
+  await untilStored(source.source_id, 5_000)
+})
+
 test('the key of a page may have any age, and both keys end with their source', async () => {
   const source = await createSource(instance, 'web')
   assert.match(source.key, /^pub_[0-9a-f]{40}$/)

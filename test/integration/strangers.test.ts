@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Slices } from '../../src/run/slices.ts'
+import type { Limiter } from '../../src/tenants/limits/limits.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
 import { API_KEY, heldIntake, MemoryIntake, RawConnection, startHttp, type TestHttpOptions } from '../support/http.ts'
 import { until } from '../support/until.ts'
@@ -198,6 +199,39 @@ test('a large payload is parsed a few events at a time, and each event once', as
   assert.ok(parsed[0]! < 20_000, `${parsed[0]} characters were parsed at once`)
   const chars = parsed.reduce((sum, length) => sum + length, 0)
   assert.ok(chars < 1.1 * body.length, `${chars} characters were parsed of ${body.length}`)
+})
+
+test('events with a browser key count by their number and size, also those that are not stored', async (t) => {
+  const taken: number[] = []
+  const left = { name: 'event rate limit', limit: 1_000, left: 0, used: 0, resetAt: '', resetSeconds: 1 }
+  const browserEvents: Limiter = {
+    take: (_, tokens) => ({ ...left, allowed: taken.push(tokens) < 6, retryAfterSeconds: 7 }),
+  }
+  const plan = { rate: 1, burst: 10, daily_lookups: 1, monthly_accounts: 1 }
+  const caller = (isBrowser: boolean): Caller => {
+    const { source, ...others } = callerOf('acme', 'segment')
+    return { ...others, plan, source: { ...source!, isBrowser } }
+  }
+  const { send } = await startSources(t, 'segment', {
+    browserEvents,
+    intake: new MemoryIntake(),
+    authenticator: { authenticate: (key) => caller(key === KNOWN) },
+  })
+  const call = (more: object = {}) => ({ type: 'track', event: 'x', anonymousId: 'a', ...more })
+  const post = (batch: readonly object[], key = KNOWN) => send(`/s/segment/${key}/v1/batch`, JSON.stringify({ batch }))
+  const large = call({ properties: { text: 'x'.repeat(20_000) } })
+  assert.equal((await post([call()])).status, 200)
+  assert.equal((await post([call(), call(), { type: 'track', event: 7 }])).status, 200)
+  assert.equal((await post([large, call()])).status, 200)
+  assert.equal((await post(Array(1_500).fill(call()))).status, 200, 'no request is larger than the bucket')
+  assert.equal((await post([large], OTHERS)).status, 200, 'a server key')
+  // Without an address: a server library with a browser key.
+  assert.equal((await post([call({ context: { library: { name: 'analytics-node' } } })])).status, 200)
+  const refused = await post([call()])
+  assert.equal(refused.status, 429)
+  assert.equal(refused.headers.get('retry-after'), '7')
+  assert.match(refused.text, /event rate limit exceeded: this key is in pages, and may send 1000 events at once/)
+  assert.deepEqual(taken, [1, 3, 10, 1_000, 1, 1])
 })
 
 test('the requests of others are answered between the slices of a large payload', async (t) => {

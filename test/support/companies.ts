@@ -5,20 +5,26 @@ import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { CompanyCorrections } from '../../src/companies/corrections/corrections.ts'
 import { correctionsLock } from '../../src/companies/corrections/lock.ts'
 import { ClickHouseHome } from '../../src/companies/home.ts'
+import { CompanyImports } from '../../src/companies/imports/imports.ts'
 import { ClickHouseIntentPages } from '../../src/companies/intent-pages.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
 import type { Favicons } from '../../src/dashboard/favicons/favicons.ts'
+import { ClickHouseAccuracy } from '../../src/dashboard/queries/accuracy.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { ClickHouseSources } from '../../src/dashboard/queries/sources.ts'
+import { accuracyRoutes } from '../../src/dashboard/server/routes/accuracy.ts'
 import { activityRoutes } from '../../src/dashboard/server/routes/activity.ts'
 import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
 import { correctionRoutes } from '../../src/dashboard/server/routes/corrections.ts'
 import { faviconRoutes } from '../../src/dashboard/server/routes/favicons.ts'
 import { homeRoute } from '../../src/dashboard/server/routes/home.ts'
+import { importRoutes } from '../../src/dashboard/server/routes/imports.ts'
 import { intentPageRoutes } from '../../src/dashboard/server/routes/intent-pages.ts'
 import { overviewRoute } from '../../src/dashboard/server/routes/overview.ts'
 import { pageRoutes } from '../../src/dashboard/server/routes/pages.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
+import { lookupUnknown } from '../../src/enrichment/answers/lookup.ts'
+import { parseAddress } from '../../src/pipeline/event/address.ts'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { EVENTS } from '../../src/stores/clickhouse/tables.ts'
@@ -71,6 +77,8 @@ export async function startCompanies(favicons?: Favicons) {
   const sources = [{ id: 'src_000000a1', name: 'Website' }]
   const companies = new ClickHouseCompanies(reader, clock, async () => sources)
   const overview = new ClickHouseOverview(reader)
+  const data = { lookup: () => lookupUnknown(parseAddress('192.0.2.1')!), organisationOf: () => undefined }
+  const accuracy = new ClickHouseAccuracy(reader, clock, data, tenants)
   const senders = new ClickHouseSources(reader, clock)
   const counters = new RedisTokenCounters(redis)
   const limits = {
@@ -84,9 +92,11 @@ export async function startCompanies(favicons?: Favicons) {
     ...companyRoutes({ companies, lookups }),
     ...faviconRoutes({ companies, favicons }),
     overviewRoute({ companies, overview, senders, limits, plans, clock }),
-    homeRoute({ companies, home: new ClickHouseHome(reader), overview, senders, limits, plans, clock }),
+    homeRoute({ accuracy, companies, home: new ClickHouseHome(reader), overview, senders, limits, plans, clock }),
+    ...accuracyRoutes({ accuracy }),
     ...pageRoutes({ pages: new ClickHousePages(reader) }),
     ...correctionRoutes({ corrections }),
+    ...importRoutes({ corrections, imports: new CompanyImports(() => clickhouse.client, corrections) }),
     ...intentPageRoutes({ corrections, intentPages: new ClickHouseIntentPages(reader, clock) }),
     ...activityRoutes({ activity: new ClickHouseActivity(reader, clock) }),
   ]

@@ -14,6 +14,8 @@ export interface ModelState {
   readonly countsFor?: string
   readonly tags?: readonly string[]
   readonly owner?: string
+  readonly status?: string
+  readonly own?: Readonly<Record<string, string>>
   readonly note?: string
 }
 
@@ -71,6 +73,8 @@ export function modelCompanies(events: readonly EventRow[], states: States) {
         accounts: new Set(group.events.map(({ account_id }) => endOf(states, String(account_id)))).size,
         tags: state.tags ?? [],
         owner: state.owner ?? '',
+        status: state.status ?? '',
+        own: state.own ?? {},
         note: state.note ?? '',
       },
     ]

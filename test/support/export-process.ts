@@ -50,6 +50,7 @@ const exporter = new Exporter({
       }
     }
   },
+  ownColumns: (tenantId) => companies.ownColumns(tenantId),
   store: new FolderStore(join(folder, 'archive')),
   spoolDir: join(folder, 'spool'),
   getTenant: (id) => tenants.getTenant(id),

@@ -60,6 +60,7 @@ export async function startExports(t: TestContext, given?: ObjectStore) {
       lease: new Membership({ client, name: 'exports' }).share(0),
       ...{ exports: admin.exports, segments: new Segments(client, clock), clock, log: silent, store, ...options },
       rows: (tenantId, filter, left) => companies.rows(tenantId, filter, left),
+      ownColumns: (tenantId) => companies.ownColumns(tenantId),
       spoolDir: join(folder, 'spool'),
       getTenant: (id) => tenants.getTenant(id),
     })

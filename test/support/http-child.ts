@@ -2,7 +2,7 @@ import { Registry } from 'prom-client'
 import { createRoutes } from '../../src/http/api/routes.ts'
 import { createHttpServer } from '../../src/http/api/server.ts'
 import type { EngineChoice } from '../../src/http/engine/choose.ts'
-import { noCompanies, noLimit, noReceipts, noSegments, oneKey, testSources } from './http.ts'
+import { noCompanies, noImports, noLimit, noReceipts, noSegments, oneKey, testSources } from './http.ts'
 import { freeQuota, noBulkJobs, TestLookups } from './lookups.ts'
 import { silent } from './pipeline.ts'
 
@@ -24,6 +24,7 @@ const server = createHttpServer({
     bulkJobs: noBulkJobs,
     receipts: noReceipts,
     companies: noCompanies,
+    imports: noImports,
     segments: noSegments,
   }),
   authenticator: oneKey,

@@ -61,6 +61,13 @@ export const noCompanies: RouteParts['companies'] = {
   part: async () => ({ companies: [], next: undefined }),
   company: async () => undefined,
   origins: async () => ({ pages: [], referrers: [], campaigns: [], sources: [] }),
+  unknownNetworks: async () => ({ from: '2026-11-01', to: '2026-11-30', visits: 0, total: 0, networks: [] }),
+}
+
+export const noImports: RouteParts['imports'] = {
+  import: async () => {
+    throw new BackpressureError('no imports here')
+  },
 }
 
 export const noSegments: RouteParts['segments'] = { list: async () => [] }
@@ -139,6 +146,7 @@ export async function startHttp(t: TestContext, options: TestHttpOptions = {}): 
     bulkJobs: options.bulkJobs ?? noBulkJobs,
     receipts: options.receipts ?? noReceipts,
     companies: options.companies ?? noCompanies,
+    imports: options.imports ?? noImports,
     segments: options.segments ?? noSegments,
   }
   const server = createHttpServer({

@@ -378,6 +378,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         ...{ exports, segments, clock: systemClock, log: silent },
         lease: new Membership({ client, name: 'exports' }).share(0),
         rows: async function* () {},
+        ownColumns: async () => [],
         ...{ store: new FolderStore(dataDir), spoolDir: join(dataDir, 'export-spool') },
         getTenant: (id) => new RedisTenantStore(client).getTenant(id),
       })

@@ -1,13 +1,8 @@
--- company_sums of 0019 replaces account_totals.
+-- company_sums of 0019 replaces account_totals. Made a projection that 0021 replaces.
 ALTER TABLE events
   ADD COLUMN IF NOT EXISTS job_id LowCardinality(String) DEFAULT '',
   ADD COLUMN IF NOT EXISTS lane String ALIAS if(job_id = '', 'live', 'batch'),
   MODIFY COLUMN event_id String CODEC(ZSTD(1)),
-  ADD PROJECTION IF NOT EXISTS stored_days
-  (
-    SELECT tenant_id, toDate32(received_at), job_id, classification, count()
-    GROUP BY tenant_id, toDate32(received_at), job_id, classification
-  ),
   MODIFY COMMENT 'One row per event that is kept, with what was found out about its address',
   COMMENT COLUMN ip 'Address of the visitor, canonical text; IPv4-mapped IPv6 is written as IPv4',
   COMMENT COLUMN tenant_id 'Tenant',
@@ -37,8 +32,6 @@ ALTER TABLE events
   COMMENT COLUMN lane 'live, or batch: see job_id';
 
 ALTER TABLE events DROP PROJECTION IF EXISTS account_totals;
-
-ALTER TABLE events MATERIALIZE PROJECTION IF EXISTS stored_days;
 
 ALTER TABLE migrations
   MODIFY COMMENT 'Changes of the schema that were applied',

@@ -9,7 +9,8 @@
 -- company_texts: the same for lookups of a few companies. company_sums would read 8,192 rows for each. ClickHouse prefers the projection with
 --   fewer marks, also when its marks have more rows. So the attributes here are in the opposite order, and only lookups match it.
 -- day_checks: whether the stored numbers of a day are those of its events (src/days/README.md). page_names: which pages there are.
--- stored_days: the counts of stored events for `daily_outcomes`.
+-- named_days: the counts of stored events for `daily_outcomes`, and how many of them have a company (src/operations/accuracy/named.ts). It is the
+--   first, because ClickHouse takes the first of those that fit, and it is the smallest.
 -- source_hours: for the health of sources (src/tenants/sources/counts.ts), so that it reads a few rows per source and hour.
 --
 -- The key is tenant, day, account: queries ask for a day, or for an account, which has a few thousand rows per day. Tables from before
@@ -137,10 +138,10 @@ CREATE TABLE IF NOT EXISTS events
   visit UInt64 ALIAS cityHash64(visitor, toDate32(timestamp)) COMMENT 'Visit that the event belongs to: a distinct visitor on a UTC day',
   INDEX event_ids event_id TYPE bloom_filter(0.01) GRANULARITY 1,
   INDEX companies company TYPE bloom_filter(0.01) GRANULARITY 1,
-  PROJECTION stored_days
+  PROJECTION named_days
   (
-    SELECT tenant_id, toDate32(received_at), job_id, classification, count()
-    GROUP BY tenant_id, toDate32(received_at), job_id, classification
+    SELECT tenant_id, toDate32(received_at), job_id, classification, company > 0, count()
+    GROUP BY tenant_id, toDate32(received_at), job_id, classification, company > 0
   ),
   PROJECTION source_hours
   (

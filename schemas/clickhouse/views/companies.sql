@@ -21,6 +21,8 @@ CREATE OR REPLACE VIEW companies
   tags Array(String) COMMENT 'Tags that people gave it, sorted',
   owner String COMMENT 'Person who looks after it, as people say',
   note String COMMENT 'Note of a person',
+  status String COMMENT 'customer, open deal, or another word of people',
+  own Map(String, String) COMMENT 'Values of own columns of the tenant as texts, by the key of the column: own[\'revenue\']',
   heat UInt8 COMMENT 'Interest of the last 30 UTC days, 0 to 100: see company_heat'
 )
 AS WITH (SELECT (arrayPushBack(groupArray(concat(tenant_id, '\0', company_id)), ''), arrayPushBack(groupArray(target_id), '')) FROM merged_companies) AS merged
@@ -44,6 +46,8 @@ SELECT
   shown.tags AS tags,
   shown.owner AS owner,
   shown.note AS note,
+  shown.status AS status,
+  shown.own AS own,
   numbers.recency + numbers.frequency + numbers.depth + numbers.intent AS heat
 FROM
 (

@@ -7,7 +7,9 @@ CREATE OR REPLACE VIEW corrected_companies
   counts_for String COMMENT 'The company_id that its events count for; empty when it is not merged',
   note String COMMENT 'Note of a person',
   tags Array(String) COMMENT 'Tags, sorted',
-  owner String COMMENT 'Person who looks after it'
+  owner String COMMENT 'Person who looks after it',
+  status String COMMENT 'customer, open deal, or another word of people',
+  own Map(String, String) COMMENT 'Values of own columns of the tenant, by the key of the column'
 )
 AS SELECT
   tenant_id,
@@ -17,7 +19,9 @@ AS SELECT
   argMaxIf(value, (at, change_id), field = 'counts_for') AS counts_for,
   argMaxIf(value, (at, change_id), field = 'note') AS note,
   arrayFilter(tag -> tag != '', splitByChar('\n', argMaxIf(value, (at, change_id), field = 'tags'))) AS tags,
-  argMaxIf(value, (at, change_id), field = 'owner') AS owner
+  argMaxIf(value, (at, change_id), field = 'owner') AS owner,
+  argMaxIf(value, (at, change_id), field = 'status') AS status,
+  mapApply((key, held) -> (key, held.3), mapFilter((key, held) -> held.3 != '', maxMapIf(map(substring(field, 5), (at, change_id, value)), startsWith(field, 'own:')))) AS own
 FROM company_corrections
 WHERE company_id != ''
 GROUP BY tenant_id, company_id

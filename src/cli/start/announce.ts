@@ -1,6 +1,7 @@
 import { shown } from '../../config/values.ts'
 import type { DataDir } from '../../embedded/processes/data-dir.ts'
 import { writePrivateFile } from '../../run/private-file.ts'
+import { shellWord } from '../../run/shell-word.ts'
 import type { Instance } from '../../terminal/instance.ts'
 import { printLine } from '../../terminal/print.ts'
 import type { DemoKey } from './demo-tenant.ts'
@@ -113,11 +114,6 @@ function accountsLine(url: string | undefined): string {
   const statement = "'SELECT * FROM accounts FORMAT PrettyCompact'"
   if (url === undefined) return `./ipid sql ${statement}`
   return `curl -s '${url.replace(/\/$/, '')}/?database=ipid' -d ${statement}`
-}
-
-/** A word of `sh` with exactly this text. */
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 function withoutPassword(url: string): string {

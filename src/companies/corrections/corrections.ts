@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import {
   CORRECTION_LIMITS,
@@ -9,12 +11,14 @@ import {
   type HidingChange,
 } from '../../../schemas/dashboard/corrections.ts'
 import type { IntentPages, IntentPagesWanted } from '../../../schemas/dashboard/intent-pages.ts'
+import type { CountedColumn, OwnColumn } from '../../../schemas/facts.ts'
 import type { Clock } from '../../run/clock.ts'
 import { readDisplayName } from '../../run/display-name.ts'
 import { InputError } from '../../run/errors.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
+import { OWN, OWN_COLUMNS_SQL, ownField, readColumn, readOwnValue, readStatus } from '../facts.ts'
 import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../intent-pages.ts'
 import { chainOf, endsOf, type Merges } from './merges.ts'
 
@@ -48,7 +52,8 @@ interface Held {
   readonly at: number
 }
 
-interface Row {
+/** A row of the log. */
+export interface CorrectedValue {
   readonly company_id: string
   readonly field: string
   readonly value: string
@@ -61,6 +66,12 @@ type State = ReadonlyMap<string, ReadonlyMap<string, Held>>
 /** Ids of companies are in the text of a query, because servers limit URLs to 16 KiB. */
 const SETTINGS = { output_format_json_quote_64bit_integers: 0, max_query_size: '67108864' } as const
 const NEAR_MATCHES = 3
+/** Rows of an insert that are written before other work of the process gets its turn. */
+const ROWS_AT_A_TIME = 500
+/** Makes an insert one block, which ClickHouse stores whole or not at all: no change has more rows. */
+const ONE_BLOCK = { input_format_parallel_parsing: 0, max_insert_block_size: '1048576' } as const
+/** Rows of the log that define own columns. They show no correction of a company. */
+const IS_DEFINITION = `company_id = '' AND startsWith(field, '${OWN}')`
 /** In the log, the intent pages of a tenant belong to no company. */
 const TENANT = { company_id: '', field: 'intent_pages' } as const
 
@@ -83,12 +94,14 @@ export class CompanyCorrections {
   /** Corrects companies, as one change. All of them or none. */
   async correct(tenantId: string, change: Change): Promise<CorrectedAnswer> {
     const { by, changeId = randomUUID() } = change
-    const wanted = readTexts(change.wanted)
-    if (Object.values(wanted).every((value) => value === undefined)) throw new InputError('nothing to correct is named')
+    if (Object.values(change.wanted).every((value) => value === undefined))
+      throw new InputError('nothing to correct is named')
     const companies = [...new Set(change.companies)]
     return await this.#lock(tenantId, async () => {
       const done = await this.#changeOf(tenantId, changeId)
       if (done !== undefined) return done
+      const columns = change.wanted.own === undefined ? [] : await this.#definitions(tenantId)
+      const wanted = readTexts(change.wanted, columns)
       const into = wanted.merged_into ?? ''
       await this.#assertKnown(tenantId, into === '' ? companies : [...companies, into])
       const state = await this.#state(tenantId, companies)
@@ -123,13 +136,73 @@ export class CompanyCorrections {
     })
   }
 
-  /** Undoes a change, as a new change. An undo can be undone too. */
+  /** Columns of the tenant's own, in the order of their keys. */
+  async columns(tenantId: string): Promise<CountedColumn[]> {
+    const [columns, used] = await Promise.all([
+      this.#definitions(tenantId),
+      this.#rows<{ field: string; companies: number }>(
+        `SELECT field, count() AS companies
+         FROM (${HELD_OWN})
+         WHERE held != ''
+         GROUP BY field`,
+        { tenant: tenantId },
+      ),
+    ])
+    const counts = new Map(used.map(({ field, companies }) => [field, companies]))
+    return columns.map((column) => ({ ...column, companies: counts.get(ownField(column.key)) ?? 0 }))
+  }
+
+  /** Removes an own column with its values. */
+  async removeColumn(
+    tenantId: string,
+    { key, by }: { readonly key: string; readonly by: string },
+  ): Promise<CorrectedAnswer> {
+    return await this.#lock(tenantId, async () => {
+      const field = ownField(key)
+      const columns = await this.#definitions(tenantId)
+      if (!columns.some((column) => column.key === key)) throw new InputError(unknownColumn(key, columns))
+      const held = await this.#rows<{ company_id: string; held: string; at: number }>(
+        `SELECT company_id, argMax(log.value, (log.at, log.change_id)) AS held, toUnixTimestamp64Milli(max(log.at)) AS at
+         FROM (SELECT * FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} AND field = {field:String}) AS log
+         GROUP BY company_id
+         HAVING held != ''`,
+        { tenant: tenantId, field },
+      )
+      const rows = held.map(({ company_id, held: before }) => ({ company_id, field, value: '', before }))
+      const lastAt = held.reduce((last, { at }) => Math.max(last, at), 0)
+      return await this.#insert(tenantId, { rows, lastAt, by, changeId: randomUUID(), undoes: '' })
+    })
+  }
+
+  async #definitions(tenantId: string): Promise<OwnColumn[]> {
+    const rows = await this.#rows<{ field: string; held: string }>(OWN_COLUMNS_SQL, { tenant: tenantId })
+    return rows.map(({ field, held }) => readColumn(field, held))
+  }
+
+  /**
+   * Writes the values that `plan` returns, as one change: all of them or none, however many. Other corrections of the tenant wait meanwhile.
+   * @param plan gets the written change when there is one with this id, and then returns no values. `lastAt` is the newest time of the values
+   *   that it replaces, in milliseconds
+   */
+  async changeMany(
+    tenantId: string,
+    { by, changeId = randomUUID() }: Authored,
+    plan: () => Promise<{ readonly rows: readonly CorrectedValue[]; readonly lastAt: number }>,
+  ): Promise<CorrectedAnswer> {
+    return await this.#lock(tenantId, async () => {
+      const done = await this.#changeOf(tenantId, changeId)
+      if (done !== undefined) return done
+      return await this.#insert(tenantId, { ...(await plan()), by, changeId, undoes: '' })
+    })
+  }
+
+  /** Undoes a change, as a new change. An undo can be undone too. An own column that it made stays while other values need it. */
   undo(
     tenantId: string,
     { changeId, by }: { readonly changeId: string; readonly by: string },
   ): Promise<CorrectedAnswer> {
     return this.#lock(tenantId, async () => {
-      const rows = await this.#rows<Row>(
+      const rows = await this.#rows<CorrectedValue>(
         `SELECT DISTINCT company_id, field, value, before
          FROM ${CORRECTIONS}
          WHERE tenant_id = {tenant:String} AND change_id = {change:String} AND field != 'counts_for'`,
@@ -149,7 +222,11 @@ export class CompanyCorrections {
         )
       }
       const state = await this.#state(tenantId, companies)
-      const back = rows.map(({ company_id, field, value, before }) => ({
+      const needed = await this.#neededColumns(tenantId, rows)
+      const undone = rows.filter(
+        ({ company_id, field, before }) => company_id !== '' || before !== '' || !needed.has(field),
+      )
+      const back = undone.map(({ company_id, field, value, before }) => ({
         company_id,
         field,
         value: before,
@@ -157,6 +234,18 @@ export class CompanyCorrections {
       }))
       return await this.#write(tenantId, { rows: back, state, by, changeId: randomUUID(), undoes: changeId })
     })
+  }
+
+  /** Fields of the own columns among these rows that companies outside of them have values in. */
+  async #neededColumns(tenantId: string, rows: readonly CorrectedValue[]): Promise<ReadonlySet<string>> {
+    const made = rows.filter(({ company_id, field }) => company_id === '' && field.startsWith(OWN))
+    if (made.length === 0) return new Set()
+    const undone = new Set(rows.map(({ company_id, field }) => `${field} ${company_id}`))
+    const held = await this.#rows<{ company_id: string; field: string }>(
+      `SELECT company_id, field FROM (${HELD_OWN}) WHERE held != '' AND field IN (${made.map(({ field }) => quote(field)).join()})`,
+      { tenant: tenantId },
+    )
+    return new Set(held.flatMap(({ company_id, field }) => (undone.has(`${field} ${company_id}`) ? [] : [field])))
   }
 
   /** Corrections in effect, by company in the order of ids. @param companies undefined: all */
@@ -178,11 +267,13 @@ export class CompanyCorrections {
         note: textOf('note'),
         tags: tagsOf(textOf('tags')),
         owner: textOf('owner'),
+        status: textOf('status'),
+        own: ownOf(fields),
       }
     })
     return found
       .filter(({ company_id: _, ...fields }) =>
-        Object.values(fields).some((value) => (Array.isArray(value) ? value.length > 0 : value)),
+        Object.values(fields).some((value) => (typeof value === 'object' ? Object.keys(value).length > 0 : value)),
       )
       .sort((a, b) => (a.company_id < b.company_id ? -1 : 1))
   }
@@ -204,11 +295,13 @@ export class CompanyCorrections {
   async history(tenantId: string, company?: string): Promise<CorrectionChange[]> {
     const ofMerges = company ? " OR (field = 'merged_into' AND {company:String} IN (value, before))" : ''
     const of = company === undefined ? '' : `AND (company_id = {company:String}${ofMerges})`
+    const ofPages = company === '' ? ` AND NOT (${IS_DEFINITION})` : ''
     const rows = await this.#rows<Omit<CorrectionChange, 'undoes' | 'undone_by' | 'corrections'> & HistoryRow>(
       `SELECT
          change_id, toUnixTimestamp64Milli(max(at)) AS ms, any(by) AS by, any(undoes) AS undoes,
-         uniqExact(company_id) AS companies,
-         arraySlice(arraySort(groupUniqArray((company_id, field, before, value))), 1, ${CORRECTION_LIMITS.shown}) AS corrections,
+         ${COMPANIES} AS companies,
+         arraySlice(arrayDistinct(groupArraySorted(${2 * CORRECTION_LIMITS.shown})((${SHOWN}))), 1, ${CORRECTION_LIMITS.shown}) AS shown,
+         arrayMap(one -> (one.2, one.3, one.4, one.5), shown) AS corrections,
          groupUniqArray(undone) AS undone
        FROM ${CORRECTIONS}
        LEFT JOIN
@@ -218,7 +311,7 @@ export class CompanyCorrections {
          WHERE tenant_id = {tenant:String} AND undoes != ''
          GROUP BY back.undoes
        ) AS taken_back USING change_id
-       WHERE tenant_id = {tenant:String} AND field != 'counts_for' ${of}
+       WHERE tenant_id = {tenant:String} AND field != 'counts_for' ${of}${ofPages}
        GROUP BY change_id
        ORDER BY ms DESC, change_id
        LIMIT ${CORRECTION_LIMITS.history}`,
@@ -256,32 +349,55 @@ export class CompanyCorrections {
       changeId,
       undoes,
     }: {
-      readonly rows: readonly Row[]
+      readonly rows: readonly CorrectedValue[]
       readonly state: State
       readonly by: string
       readonly changeId: string
       readonly undoes: string
     },
   ): Promise<CorrectedAnswer> {
-    const lastAt = Math.max(0, ...[...state.values()].flatMap((fields) => [...fields.values()].map(({ at }) => at)))
+    let lastAt = 0
+    for (const fields of state.values()) for (const { at } of fields.values()) lastAt = Math.max(lastAt, at)
+    return await this.#insert(tenantId, { rows, further: endRows(state, rows), lastAt, by, changeId, undoes })
+  }
+
+  /** Inserts rows as one block. @param further rows that follow from these */
+  async #insert(
+    tenantId: string,
+    {
+      rows,
+      further = [],
+      lastAt,
+      by,
+      changeId,
+      undoes,
+    }: {
+      readonly rows: readonly CorrectedValue[]
+      readonly further?: readonly CorrectedValue[]
+      readonly lastAt: number
+      readonly by: string
+      readonly changeId: string
+      readonly undoes: string
+    },
+  ): Promise<CorrectedAnswer> {
     // A clock that was set back must not make an older value win.
     const at = Math.max(this.#clock.now(), lastAt + 1)
     const iso = new Date(at).toISOString()
     const answer = { change_id: changeId, at: iso, by }
     if (rows.length === 0) return { ...answer, companies: 0 }
     const stamp = { tenant_id: tenantId, at: iso.replace('T', ' ').replace('Z', ''), change_id: changeId, by, undoes }
-    const values = [...rows, ...endRows(state, rows)].map((row) => ({ ...row, ...stamp }))
     try {
       await this.#client().insert({
         table: CORRECTIONS,
-        values,
+        values: Readable.from(stamped([...rows, ...further], stamp)),
         format: 'JSONEachRow',
-        clickhouse_settings: { insert_deduplication_token: changeId },
+        clickhouse_settings: { insert_deduplication_token: changeId, ...ONE_BLOCK },
       })
     } catch (error) {
       throw unavailable(error)
     }
-    return { ...answer, companies: new Set(rows.map(({ company_id }) => company_id)).size }
+    const companies = new Set(rows.flatMap(({ company_id }) => (company_id === '' ? [] : [company_id])))
+    return { ...answer, companies: Math.max(1, companies.size) }
   }
 
   /** Corrections in effect of these companies, and all merges of the tenant. @param companies undefined: all */
@@ -355,7 +471,7 @@ export class CompanyCorrections {
 
   async #written(tenantId: string, condition: string, changeId: string): Promise<CorrectedAnswer | undefined> {
     const [found] = await this.#rows<Omit<CorrectedAnswer, 'at'> & { readonly ms: number }>(
-      `SELECT change_id, toUnixTimestamp64Milli(max(at)) AS ms, any(by) AS by, uniqExactIf(company_id, field != 'counts_for') AS companies
+      `SELECT change_id, toUnixTimestamp64Milli(max(at)) AS ms, any(by) AS by, ${COMPANIES} AS companies
        FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} AND ${condition} GROUP BY change_id ORDER BY ms DESC LIMIT 1`,
       { tenant: tenantId, change: changeId },
     )
@@ -377,6 +493,36 @@ export class CompanyCorrections {
       throw unavailable(error)
     }
   }
+}
+
+/** The values in effect of own columns, by company. */
+const HELD_OWN = `
+  SELECT company_id, field, argMax(log.value, (log.at, log.change_id)) AS held
+  FROM ${CORRECTIONS} AS log
+  WHERE tenant_id = {tenant:String} AND company_id != '' AND startsWith(field, '${OWN}')
+  GROUP BY company_id, field`
+
+/** Companies that changed; 1 for intent pages and a column without values. */
+const COMPANIES = "greatest(1, uniqExactIf(company_id, company_id != '' AND field != 'counts_for'))"
+/** The first corrections of a change, definitions of columns last. */
+const SHOWN = "company_id = '', company_id, field, before, value"
+
+async function* stamped(rows: readonly CorrectedValue[], stamp: object): AsyncGenerator<object> {
+  for (const [i, row] of rows.entries()) {
+    if (i % ROWS_AT_A_TIME === ROWS_AT_A_TIME - 1) await setImmediate()
+    yield { ...row, ...stamp }
+  }
+}
+
+function unknownColumn(key: string, columns: readonly OwnColumn[]): string {
+  const names = columns.map((column) => column.key).join(', ')
+  const hint = columns.length === 0 ? 'there are none yet: import a list with one' : `there are ${names}`
+  return `there is no own column ${JSON.stringify(key.slice(0, 60))}: ${hint}`
+}
+
+function ownOf(fields: ReadonlyMap<string, Held>): Record<string, string> {
+  const own = [...fields].filter(([field, { value }]) => field.startsWith(OWN) && value !== '')
+  return Object.fromEntries(own.map(([field, { value }]) => [field.slice(OWN.length), value]).sort())
 }
 
 interface Logged {
@@ -421,8 +567,12 @@ function tagsOf(value: string): string[] {
 }
 
 /** Rows for the fields that change. @throws InputError for too many tags, or a merge into itself */
-function rowsOf(company: string, wanted: CorrectionWanted, fields: ReadonlyMap<string, Held> | undefined): Row[] {
-  const { hidden, name, merged_into, note, owner, add_tags, remove_tags } = wanted
+function rowsOf(
+  company: string,
+  wanted: CorrectionWanted,
+  fields: ReadonlyMap<string, Held> | undefined,
+): CorrectedValue[] {
+  const { hidden, name, merged_into, note, owner, status, own = {}, add_tags, remove_tags } = wanted
   if (merged_into === company) throw new InputError(`${JSON.stringify(company)} cannot be merged into itself`)
   const before = (field: string) => fields?.get(field)?.value ?? ''
   const tags = new Set([...tagsOf(before('tags')), ...(add_tags ?? [])])
@@ -432,7 +582,8 @@ function rowsOf(company: string, wanted: CorrectionWanted, fields: ReadonlyMap<s
   }
   const values: Record<string, string | undefined> = {
     hidden: hidden === undefined ? undefined : hidden ? 'yes' : '',
-    ...{ name, merged_into, note: note?.trim(), owner },
+    ...{ name, merged_into, note: note?.trim(), owner, status },
+    ...Object.fromEntries(Object.entries(own).map(([key, value]) => [ownField(key), value])),
     tags: add_tags === undefined && remove_tags === undefined ? undefined : [...tags].sort().join('\n'),
   }
   return Object.entries(values).flatMap(([field, value]) =>
@@ -442,9 +593,9 @@ function rowsOf(company: string, wanted: CorrectionWanted, fields: ReadonlyMap<s
   )
 }
 
-/** Names, owners and tags as they are shown. Any tag can be removed. */
-function readTexts(wanted: CorrectionWanted): CorrectionWanted {
-  const { name, owner, add_tags } = wanted
+/** Names, owners, statuses, tags and values as they are kept. Any tag can be removed. */
+function readTexts(wanted: CorrectionWanted, columns: readonly OwnColumn[]): CorrectionWanted {
+  const { name, owner, status, own, add_tags } = wanted
   const { nameMaxChars, ownerMaxChars, tagMaxChars } = CORRECTION_LIMITS
   const orNone = (text: string, what: string, max: number) =>
     text.trim() === '' ? '' : readDisplayName(text, what, max)
@@ -452,15 +603,32 @@ function readTexts(wanted: CorrectionWanted): CorrectionWanted {
     ...wanted,
     ...(name !== undefined && { name: orNone(name, "a company's name", nameMaxChars) }),
     ...(owner !== undefined && { owner: orNone(owner, 'an owner', ownerMaxChars) }),
+    ...(status !== undefined && { status: readStatus(status) }),
+    ...(own !== undefined && { own: readOwn(own, columns) }),
     ...(add_tags && { add_tags: add_tags.map((tag) => readDisplayName(tag, 'a tag', tagMaxChars)) }),
   }
+}
+
+/** @throws InputError for an unknown column, or a value of another type */
+function readOwn(own: Readonly<Record<string, string>>, columns: readonly OwnColumn[]): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(own).map(([key, value]) => {
+      const column = columns.find((known) => known.key === key)
+      if (column === undefined) throw new InputError(unknownColumn(key, columns))
+      try {
+        return [key, readOwnValue(column.type, value)]
+      } catch (error) {
+        throw new InputError(`${column.name}: ${(error as Error).message}`)
+      }
+    }),
+  )
 }
 
 /**
  * Rows for the companies whose chain of merges ends elsewhere after the new rows.
  * @throws InputError for a merge in a circle, or too many merges
  */
-function endRows(state: State, rows: readonly Row[]): Row[] {
+function endRows(state: State, rows: readonly CorrectedValue[]): CorrectedValue[] {
   const changed = rows.filter(({ field }) => field === 'merged_into')
   if (changed.length === 0) return []
   const old = [...state.values()].flatMap((fields) => fields.get('merged_into') ?? [])
@@ -487,7 +655,7 @@ function endRows(state: State, rows: readonly Row[]): Row[] {
   })
 }
 
-function assertNoCircle(merges: Merges, changed: readonly Row[]): void {
+function assertNoCircle(merges: Merges, changed: readonly CorrectedValue[]): void {
   for (const { company_id, value } of changed) {
     if (value === '') continue
     const chain = chainOf(value, merges)

@@ -28,6 +28,7 @@ import { DeadLetters } from './pages/dead-letters.tsx'
 import { NewExport } from './pages/exports/new-export.tsx'
 import { Exports } from './pages/exports.tsx'
 import { Home } from './pages/home.tsx'
+import { ImportCompanies } from './pages/import.tsx'
 import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
 import { People } from './pages/people.tsx'
@@ -38,6 +39,7 @@ import { Sources } from './pages/sources.tsx'
 import { OverviewMoved, Start, TenantStart } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
+import { UnknownNetworks } from './pages/unknown-networks.tsx'
 import { Uploads } from './pages/uploads.tsx'
 
 /** Groups of the navigation, in their order. */
@@ -79,11 +81,13 @@ export const PAGES: readonly PageEntry[] = [
     page: Companies,
     nav: { label: 'Companies', icon: Building2, group: 'companies' },
   },
+  { path: '/t/:tenant/companies/import', page: ImportCompanies, title: 'Import companies' },
   {
     path: '/t/:tenant/companies/of',
     page: Company,
     title: 'Company',
   },
+  { path: '/t/:tenant/companies/unknown', page: UnknownNetworks, title: 'Visits without a company' },
   {
     path: '/t/:tenant/pages',
     page: ReadPages,

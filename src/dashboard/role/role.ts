@@ -74,7 +74,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const streams = new EventStreams({}, (session, tenant) => access.isValid(session, tenant))
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context, tenants, correctionsLock(redis))
-  const { accuracy, companies, corrections, home, intentPages, overview, pages, activity } = tables
+  const { accuracy, companies, corrections, home, imports, intentPages, overview, pages, activity } = tables
   const favicons = faviconsOf(context)
   const mails = mailsOf(context, redis, sessions, tenants)
   const settings = settingsOf(context, redis, { sessions, people, mails }, tables)
@@ -93,6 +93,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     corrections,
     favicons,
     home,
+    imports,
     intentPages,
     overview,
     pages,

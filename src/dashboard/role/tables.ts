@@ -3,9 +3,9 @@ import { ClickHouseActivity } from '../../companies/activity.ts'
 import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
 import { CompanyCorrections, type CorrectionsLock } from '../../companies/corrections/corrections.ts'
 import { ClickHouseHome } from '../../companies/home.ts'
+import { CompanyImports } from '../../companies/imports/imports.ts'
 import { ClickHouseIntentPages } from '../../companies/intent-pages.ts'
 import { ClickHousePages } from '../../companies/pages.ts'
-import { judgedLookup, ruleSetOf } from '../../enrichment/judge.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { UnavailableError } from '../../run/errors.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
@@ -24,6 +24,7 @@ export interface DashboardTables {
   readonly companies: ClickHouseCompanies
   readonly corrections: CompanyCorrections
   readonly home: ClickHouseHome
+  readonly imports: CompanyImports
   readonly intentPages: ClickHouseIntentPages
   readonly overview: ClickHouseOverview
   readonly pages: ClickHousePages
@@ -39,7 +40,6 @@ export function dashboardTables(
   lock: CorrectionsLock,
 ): DashboardTables {
   const { clock } = telemetry
-  const { engine } = enrichment
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'dashboard')
   const writing =
     clickhouseUrl === ''
@@ -50,18 +50,14 @@ export function dashboardTables(
     return writing
   }
   const reader = new QuestionReader(client)
-  const organisationOf = (domain: string) => engine.organisationOf(domain)
+  const corrections = new CompanyCorrections(writer, clock, lock)
   return {
-    accuracy: new ClickHouseAccuracy(
-      reader,
-      clock,
-      (address, tenant) => judgedLookup(engine.lookup(address), address, ruleSetOf(tenant), organisationOf).lookup,
-      tenants,
-    ),
+    accuracy: new ClickHouseAccuracy(reader, clock, enrichment.engine, tenants),
     alertVisits: new AlertVisits(reader, namedSources(tenants), clock),
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
-    corrections: new CompanyCorrections(writer, clock, lock),
+    corrections,
     home: new ClickHouseHome(reader),
+    imports: new CompanyImports(writer, corrections),
     intentPages: new ClickHouseIntentPages(reader, clock),
     overview: new ClickHouseOverview(reader),
     pages: new ClickHousePages(reader),

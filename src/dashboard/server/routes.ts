@@ -9,6 +9,7 @@ import { type ExportDependencies, exportRoutes } from './routes/exports.ts'
 import { type FaviconDependencies, faviconRoutes } from './routes/favicons.ts'
 import { type FirstStepsDependencies, firstStepRoutes } from './routes/first-steps.ts'
 import { type HomeDependencies, homeRoute } from './routes/home.ts'
+import { type ImportDependencies, importRoutes } from './routes/imports.ts'
 import { type IntentPageDependencies, intentPageRoutes } from './routes/intent-pages.ts'
 import { type KeyDependencies, keyRoutes } from './routes/keys.ts'
 import { type LiveDependencies, liveRoute } from './routes/live.ts'
@@ -40,6 +41,7 @@ interface DashboardDependencies
     CompanyDependencies,
     FaviconDependencies,
     CorrectionDependencies,
+    ImportDependencies,
     IntentPageDependencies,
     SegmentDependencies,
     AlertDependencies,
@@ -69,6 +71,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...companyRoutes(parts),
     ...faviconRoutes(parts),
     ...correctionRoutes(parts),
+    ...importRoutes(parts),
     ...intentPageRoutes(parts),
     ...segmentRoutes(parts),
     ...alertRoutes(parts),

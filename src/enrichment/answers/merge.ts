@@ -7,7 +7,7 @@ import { type Facts, makeFacts, type Scope } from '../facts.ts'
 import type { Provider } from '../providers/provider.ts'
 import { businessName } from '../rules/business-name.ts'
 import { categoryOfName, type Stated } from '../rules/category.ts'
-import { classify, type Decision, isPrivatePerson, isVote } from '../rules/classify.ts'
+import { classify, type Decision, isDoubtful, isPrivatePerson, isVote } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { ownLabel, registrableDomain, registrableDomainOfHost } from '../rules/domain.ts'
 import type { Evidence, Organisation } from '../rules/evidence.ts'
@@ -43,6 +43,7 @@ export interface Merged {
   /** The bot of the address; undefined when its class is another. */
   readonly bot: Bot | undefined
   readonly quality: number
+  /** Empty: no organisation is known, a private person holds the network, or its name is doubtful. */
   readonly companyId: string
 }
 
@@ -102,7 +103,8 @@ export function merge(all: readonly Finding[]): Merged {
       voted: isVote(decision),
       derived: derived.industry_category !== undefined,
     }),
-    companyId: companyIdOf(organisation),
+    // Whoever looks at the event can decide, so the names stay.
+    companyId: named === undefined && isDoubtful(decision) ? '' : companyIdOf(organisation),
   }
 }
 

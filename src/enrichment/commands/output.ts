@@ -1,5 +1,5 @@
 import type { Attribute } from '../../../schemas/attributes.ts'
-import { askedOf, type Explanation, explain } from '../../lookup/explain.ts'
+import { askedOf, type Explanation, explain, noAccountReason } from '../../lookup/explain.ts'
 import type { Lookup, Provenance } from '../../lookup/lookup.ts'
 import { visible } from '../../run/visible-text.ts'
 
@@ -48,6 +48,8 @@ export const enrichedText: PrintAddress = ({ ip, lookup, rule }, asked) => {
       rows.push([attribute, String(value), sourceOf(lookup, attribute as Attribute)])
     }
     if (asked !== undefined) {
+      const reason = noAccountReason(lookup)
+      if (reason !== undefined) rows.push(['no account', reason, ''])
       rows.push(['rule', lookup.rule, ''], ['asked', askedOf(lookup, asked).join(', ') || '-', ''])
       rows.push(['answered', lookup.answered.join(', ') || '-', ''])
     }

@@ -1,12 +1,13 @@
-import { type Classification, NOISE } from '../../../schemas/classification.ts'
+import { type Classification, DOUBTFUL, NOISE } from '../../../schemas/classification.ts'
 import { classifyAsNumber } from './as-numbers.ts'
+import { readNameAndCategory } from './class-of-category.ts'
 import { type DomainFinding, ownLabel } from './domain.ts'
 import type { Evidence } from './evidence.ts'
 import { readHostname } from './hostnames.ts'
 import { findProviderDomain, findReservedDomain } from './known-domains.ts'
 import { overrule, type Vote, voteOn } from './model/vote.ts'
 import { tokens } from './normalise.ts'
-import { isPersonName, PERSON_ADDRESSES_MAX } from './person.ts'
+import { isOnlyPersonName, isPersonName, PERSON_ADDRESSES_MAX } from './person.ts'
 import { isSameHolder } from './same-holder.ts'
 import { type NameFinding, type NameOf, readNameWords } from './score-name.ts'
 import { classifyVendorType, readConnection } from './vendor-types.ts'
@@ -16,7 +17,7 @@ import { classifyVendorType, readConnection } from './vendor-types.ts'
  * `model:isp:0.96`. The number is the probability that the holder of the AS is noise, by the model.
  */
 export interface Decision {
-  /** Undefined without evidence for a class. The rule is then `unknown`, `person`, or `none` without a name. */
+  /** Undefined without evidence for a class. The rule is then `unknown`, `doubtful`, `person`, or `none` without a name. */
   classification: Classification | undefined
   rule: string
 }
@@ -113,7 +114,7 @@ function byOrganisation(evidence: Evidence): Decision | undefined {
   if (reserved !== undefined) return byDomain(reserved)
   if (!orgName) return undefined
   if (isPrivatePerson(orgName, evidence)) return PERSON
-  const finding = readNameWords(orgName, 'organisation')
+  const finding = readNameAndCategory(orgName, 'organisation')
   if (finding !== undefined) return nameDecision(finding)
   const provider = domain ? findProviderDomain(domain) : undefined
   return provider === undefined ? { classification: 'business', rule: 'name' } : byDomain(provider)
@@ -183,14 +184,15 @@ function byAs(evidence: Evidence): Decision | undefined {
 const PERSON: Decision = { classification: undefined, rule: 'person' }
 
 /**
- * Whether a name in the evidence is a private person's. No private person has a large AS, or the name of an organisation that
- * a table or vendor states.
+ * Whether a name in the evidence is a private person's. A large AS with a name that may be a company's is no person's, nor is the
+ * name of an organisation that a table or vendor states.
  */
 export function isPrivatePerson(
   name: string | undefined,
   { asName, asAddresses = 0, organisationNames = [] }: Evidence,
 ): boolean {
-  if (!name || (name === asName && asAddresses >= PERSON_ADDRESSES_MAX) || !isPersonName(name)) return false
+  if (!name || !isPersonName(name)) return false
+  if (name === asName && asAddresses >= PERSON_ADDRESSES_MAX && !isOnlyPersonName(name)) return false
   return !organisationNames.some((stated) => isSameHolder({ orgName: stated, asName: name }))
 }
 
@@ -203,7 +205,8 @@ function finerAs(type: Classification, asName: string | undefined): Classificati
 function byAsName(evidence: Evidence): Decision | undefined {
   const { asName, asDomain, orgName } = evidence
   const finding =
-    (asName ? readNameWords(asName, 'as') : undefined) ?? (orgName ? readNameWords(orgName, 'as') : undefined)
+    (asName ? readNameAndCategory(asName, 'as') : undefined) ??
+    (orgName ? readNameAndCategory(orgName, 'as') : undefined)
   if (finding !== undefined) return byOverruling(finding, evidence) ?? nameDecision(finding)
   const provider = asDomain ? findProviderDomain(asDomain) : undefined
   if (provider !== undefined) return byDomain(provider)
@@ -243,10 +246,15 @@ function byModel(evidence: Evidence): Decision {
   return voteDecision(voteOn({ name, asn, asAddresses, asHasV6, asScatter }))
 }
 
-function voteDecision({ classification, noise }: Vote): Decision {
+function voteDecision({ classification, noise, isDoubtful = false }: Vote): Decision {
   const share = noise.toFixed(2)
-  if (classification === undefined) return { classification, rule: `unknown:${share}` }
+  if (classification === undefined) return { classification, rule: `${isDoubtful ? DOUBTFUL : 'unknown:'}${share}` }
   return { classification, rule: `${MODEL}${classification}:${share}` }
+}
+
+/** Whether only the name speaks, and for noise, but not enough to filter. */
+export function isDoubtful({ rule }: Pick<Decision, 'rule'>): boolean {
+  return rule.startsWith(DOUBTFUL)
 }
 
 /** Whether the classification rests on the model alone. */

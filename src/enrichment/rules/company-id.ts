@@ -27,9 +27,17 @@ export const nameKey = remembered((registered): string => {
 
 const ARTICLE = 'the-'
 
-/** The data on which `nameKey` depends. */
+/** The data on which `nameKey` and `isNameOfOne` depend. */
 export function nameKeyData(): string {
-  return ['business-names.txt', 'generic-words.txt'].map(readData).join('')
+  return ['business-names.txt', 'generic-words.txt', 'world-brands.txt'].map(readData).join('')
+}
+
+/** Two companies rarely share a name of this length and several words. */
+const NAME_OF_ONE_LENGTH_MIN = 12
+
+/** Whether the key of a name is of one company in the whole world: `deutsche-boerse` is, `delta` is of many. */
+export function isNameOfOne(key: string): boolean {
+  return worldBrands().has(key) || (key.includes('-') && key.length >= NAME_OF_ONE_LENGTH_MIN)
 }
 
 /** Keys of names that one company has in the whole world. */

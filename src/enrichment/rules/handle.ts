@@ -5,8 +5,18 @@ const FILLERS: ReadonlySet<string> = new Set('as asn aut net nets network networ
 /** `AS64500`, `IP4`, a tax number. */
 const NUMBERED = /^(?:as|asn|ipv?|net)\d+$|^\d{4,}$/
 
-/** Whether a name is only a registry's handle that names no one: `AS64500`, `IP4-NETWORKS`, `47-2339071`. */
+/** Numbers that a registry gave another registry: `IRINN AS-BLOCK`, `VNNIC-4byte-ASBLOCK-AP`. */
+const REGISTRY_BLOCK = /^(?:\S+ ){0,4}\S*\basn?[ -]?block\b/i
+/** Canada's registers name a company without a name by its number and place: `9471-6685 Quebec Inc.`. */
+const NUMBERED_COMPANY =
+  /^\d[\d-]{4,} (?:canada|quebec|québec|ontario|alberta|b\.? ?c\.?|british columbia|manitoba|saskatchewan|nova scotia|new brunswick|newfoundland(?: and labrador)?|prince edward island|yukon)(?: (?:inc|ltd|limited|corp|co|company|incorporated|corporation|ulc)\b\.?)?$/i
+
+/**
+ * Whether a name is only a registry's handle or number that names no one: `AS64500`, `IP4-NETWORKS`, `47-2339071`, `CNNIC ASN block`,
+ * `2267921 Ontario`.
+ */
 export function isBareHandle(name: string): boolean {
+  if (REGISTRY_BLOCK.test(name) || NUMBERED_COMPANY.test(name)) return true
   const words = tokens(name)
   return (
     words.some((word) => NUMBERED.test(word)) &&

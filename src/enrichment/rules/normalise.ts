@@ -29,6 +29,9 @@ const HANDLE_WITH_DASH = /^([A-Z0-9][A-Z0-9_-]*) - (.+)$/
 const HANDLE_WITH_SPACE = /^([A-Z0-9]+(?:[-_][A-Z0-9]+)+) (\S.*)$/
 /** Endings that only handles have: `HSBC-UK-AS`, `AS-12345`. */
 const HANDLE_END = /[-_](?:ASN?|\d+)$/
+const BRACKETS = /\([^()]*\)/g
+/** `1-800 Contacts`, `9471-6685 Quebec Inc.`. */
+const NUMBERS_ALONE = /^[\d-]+$/
 const HANDLE_ALONE = /^[A-Z0-9]+(?:[-_][A-Z0-9]+)+$/
 export const genericWords = once(() => new Set(readSections('generic-words.txt').flatMap(({ entries }) => entries)))
 /** Abbreviations to keep as one word: `S.p.A.`, `d.o.o.`, `U.S.`, `A/S`. */
@@ -92,8 +95,9 @@ export function nameParts(text: string): { readonly handle: string; readonly des
   const bare = given.replace(COUNTRY_SUFFIX, '')
   const both = HANDLE_WITH_DASH.exec(bare) ?? withoutDash(bare, bare !== given)
   if (both !== null) {
-    // `KORABI-NET SHPK` is a name with its legal form, not a handle with a description.
-    if (!tokens(both[2]!).every((word) => isGenericWord(word))) return { handle: both[1]!, description: both[2]! }
+    // `KORABI-NET SHPK` and `KORABI-1 (AL) Ltd` are names with their legal form, not handles with a description.
+    if (!tokens(both[2]!.replace(BRACKETS, '')).every((word) => isGenericWord(word)))
+      return { handle: both[1]!, description: both[2]! }
     return { handle: '', description: bare }
   }
   return HANDLE_ALONE.test(bare) ? { handle: bare, description: '' } : { handle: '', description: bare }
@@ -111,7 +115,9 @@ export const readName = remembered((text): Name => {
  */
 function withoutDash(bare: string, fromList: boolean): RegExpExecArray | null {
   const both = HANDLE_WITH_SPACE.exec(bare)
-  if (both === null || fromList || HANDLE_END.test(both[1]!)) return both
+  if (both === null || fromList) return both
+  if (NUMBERS_ALONE.test(both[1]!)) return null
+  if (HANDLE_END.test(both[1]!)) return both
   const [first] = tokens(both[1]!)
   return first !== undefined && tokens(both[2]!).some((word) => word.startsWith(first)) ? both : null
 }

@@ -22,7 +22,7 @@ interface PersonNames {
 
 export const personNames = once(readNames)
 
-/** An AS with this many IPv4 addresses is no private person's. */
+/** An AS with this many IPv4 addresses belongs to a person only if its name can be no company's. */
 export const PERSON_ADDRESSES_MAX = 2 ** 14
 
 /** Most words of a person's name, without particles. */
@@ -31,6 +31,8 @@ const WORDS_MAX = 6
 const UNKNOWN_MAX = 2
 /** A word with a heavier hit in the word tables is no part of a name. */
 const TRADE_WEIGHT_MIN = 2
+/** Beside a patronymic or a legal form of a person, only heavier words are no part of a name: `Kirunets` ends like a network. */
+const CERTAIN_TRADE_WEIGHT_MIN = 3
 const ENDING_WORD_MIN = 5
 
 /**
@@ -44,6 +46,17 @@ export const isPersonName = remembered((name): boolean => {
   if (EMAIL.test(name.trim())) return true
   return readingsOf(name).some(isNameOfPeople)
 })
+
+/**
+ * Whether a person's name cannot be a company's, as `Mary Kay` is: it has a patronymic, or the mark of a sole trader.
+ * @param name one for which `isPersonName` is true
+ */
+export function isOnlyPersonName(name: string): boolean {
+  return readingsOf(name).some((reading) => {
+    const own = withoutHandle(reading)
+    return PROPRIETOR.test(own) || withoutTraderMarks(own).isTrader || tokens(own).some(isPatronymic)
+  })
+}
 
 /** Whether `isPersonName` knows the script of a name. */
 export function isJudgeable(name: string): boolean {
@@ -114,11 +127,28 @@ function isNameOfOne(name: string): boolean {
   if (name.length > NAME_MAX || /[\d@&]/.test(name)) return false
   const own = withoutHandle(name)
   if (isInitialled(own.replace(TRADER_BEFORE, ''))) return true
+  const proprietor = PROPRIETOR.exec(own)?.[1]
+  if (proprietor !== undefined) return isProprietor(proprietor)
   const { text, isTrader } = withoutTraderMarks(own)
   const family = FAMILY.exec(text)?.[1]
   if (family !== undefined) return tokens(family).every(isSurname)
   if (!text.includes(' ') || hasAbbreviation(text)) return false
   return isOfNames(tokens(text), isTrader) && !hasLegalForm(text)
+}
+
+/** American registries add the legal form of a person: `Weston Reed, Sole Proprietorship`. */
+const PROPRIETOR = /^(.+?)[ ,(-]+(?:sole|individual) proprietor(?:ship)?\)?$/iu
+
+/** Whether a sole proprietor has no trade name. The legal form says that it is a person, so no word need be known as a name. */
+function isProprietor(name: string): boolean {
+  const words = tokens(name)
+  return words.length > 1 && words.length <= WORDS_MAX && words.every(mayBeName)
+}
+
+function mayBeName(word: string): boolean {
+  return (
+    !isGenericWord(word) && !findWords(nameWords(), [word]).some(({ weight }) => weight >= CERTAIN_TRADE_WEIGHT_MIN)
+  )
 }
 
 const FAMILY = /^(?:familie|fam\.|famille|famiglia|rodzina|rodina|семья) (.+)$/iu
@@ -158,7 +188,7 @@ const LEADING_NUMBER = /^AS\d+ (?:- )?/
 
 /** Marks of sole traders before and after their names. Brazil: ME, MEI; Romania: I.I.; Serbia: PR and the town. */
 const TRADER_BEFORE =
-  /^(?:(?:SPD|CPD|FL) )?(?:F\.?O\.?P\.?|FO-P|P\.?E\.?|I\.?P\.?|I\.?E\.?|SP-D|SPD|FLP|CHP|PFA|I\.I\.|II|ИП|ФОП|ФЛП|(?:private|individual|sole) (?:entrep\p{L}+|enterp\p{L}+|proprietor|trader|person)|entrepreneur|enterpreneur|phys?ical person(?:[- ](?:businessman|entrepreneur))?|fizichna osoba[- ]pidpri?y?emec|natural person|sole trader) (?=\S)/iu
+  /^(?:(?:SPD|CPD|FL) )?(?:(?:SE:?|SP|PP|NPE)(?=(?: \p{L}+){2} \p{L}+(?:[oei]vich|[oy]vych|[oei]vna)$)|F\.?O\.?P\.?|FO-P|P\.?E\.?|I\.?P\.?|I\.?E\.?|SP-D|SPD|FLP|CHP|PFA|I\.I\.|II|ИП|ФОП|ФЛП|(?:private|individual|sole) (?:entrep\p{L}+|enterp\p{L}+|propriet\p{L}+|trader|person)|entrepreneur|enterpreneur|phys?ical person(?:[- ](?:businessman|entrepreneur))?|fizichna osoba[- ]pidpri?y?emec|natural person|sole trader) (?=\S)/iu
 const TRADER_AFTER =
   /(?:,? ?- ?|,? |,)(?:ME|M\.E\.?|MEI|EI|FOP|F\.O\.P\.?|PE|P\.E\.|IP|I\.P\.|SPD|I\.I\.|II|PFA|(?:intreprindere|întreprindere) individual[aă]|e\.?K\.?|e\.?U\.?|(?:private|individual) entrepreneur)$/iu
 /** `Ivo Kibo PR Beograd`: at most two words follow the mark. */
@@ -219,8 +249,12 @@ function isOfNames(words: readonly string[], isTrader: boolean): boolean {
   const { companies } = personNames()
   if (companies.has(words.join(' ')) || companies.has(names.slice(0, 2).join(' '))) return false
   const parts: Part[] = []
+  // `Merzlyakov Alexandr Borisovich`: surname, given name and patronymic, in this order or the patronymic second.
+  const isRussian = names.length === 3 && names.some(isPatronymic)
   for (const name of names) {
-    const part = partOf(name)
+    const part = isPatronymic(name)
+      ? 'patronymic'
+      : (partOf(name) ?? (isRussian && mayBeName(name) ? 'unknown' : undefined))
     if (part === undefined) return false
     parts.push(part)
   }
@@ -255,16 +289,21 @@ function isAtAnEnd(parts: readonly Part[], part: Part): boolean {
 
 /** Undefined for a word that no person's name has. */
 function partOf(word: string): Part | undefined {
-  const { given, ambiguous, surnames, surnameEndings, patronymics, words } = personNames()
+  const { given, ambiguous, surnames, surnameEndings, words } = personNames()
   if (given.has(word)) return isTradeWord(word) ? 'ambiguous' : 'given'
   if (ambiguous.has(word)) return 'ambiguous'
   if (surnames.has(word)) return 'surname'
   if (word.length === 1) return 'initial'
   if (words.has(word) || isGenericWord(word)) return undefined
-  if (word.length > ENDING_WORD_MIN && patronymics.some((ending) => word.endsWith(ending))) return 'patronymic'
   if (isTradeWord(word)) return undefined
   if (word.length >= ENDING_WORD_MIN && surnameEndings.some((ending) => word.endsWith(ending))) return 'surname'
   return word.length > 1 && /\p{L}/u.test(word) && LETTERS.test(word) ? 'unknown' : undefined
+}
+
+function isPatronymic(word: string): boolean {
+  const { given, ambiguous, surnames, words, patronymics } = personNames()
+  if (word.length <= ENDING_WORD_MIN || !patronymics.some((ending) => word.endsWith(ending))) return false
+  return ![given, ambiguous, surnames, words].some((names) => names.has(word)) && !isGenericWord(word)
 }
 
 /** Latin and Cyrillic: other scripts write names without spaces, or have no table here. */

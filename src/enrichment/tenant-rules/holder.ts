@@ -2,7 +2,6 @@ import { ATTRIBUTES, type Attribute } from '../../../schemas/attributes.ts'
 import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import type { Lookup, Provenance } from '../../lookup/lookup.ts'
 import type { Enricher, Enrichment, EnrichmentData } from '../../pipeline/event/enrichment.ts'
-import { formatRange } from '../addresses/network.ts'
 import { enrichmentOf } from '../answers/answer.ts'
 import { inOrder } from '../answers/merge.ts'
 import { qualityOf } from '../answers/quality.ts'
@@ -10,7 +9,7 @@ import { Variants } from '../answers/variants.ts'
 import { classify } from '../rules/classify.ts'
 import { companyIdOf } from '../rules/company-id.ts'
 import { ownLabel } from '../rules/domain.ts'
-import type { NetworkHolder } from './rule.ts'
+import { heldText, type NetworkHolder } from './rule.ts'
 import type { HolderRule } from './rule-set.ts'
 
 /** Facts about an organisation; all others are about the address or its AS. */
@@ -39,7 +38,7 @@ export function heldBy(
   { subject, text }: HolderRule,
   organisationOf: Enricher['organisationOf'],
 ): Enrichment {
-  const organisation = organisationOf?.(subject.domain)
+  const organisation = subject.domain === undefined ? undefined : organisationOf?.(subject.domain)
   const make = (): Variant => {
     const data = dataOf(enrichment.data, subject, organisation)
     const classification = data.classification as Classification
@@ -56,9 +55,9 @@ export function lookupHeldBy(
   { subject }: HolderRule,
   organisationOf: Enricher['organisationOf'],
 ): Lookup {
-  const data = dataOf(lookup.data, subject, organisationOf?.(subject.domain))
+  const data = dataOf(lookup.data, subject, subject.domain === undefined ? undefined : organisationOf?.(subject.domain))
   const classification = data.classification as Classification
-  const source: Provenance = { provider: RULE_PROVIDER, network: formatRange(subject.range) }
+  const source: Provenance = { provider: RULE_PROVIDER, network: heldText(subject) }
   const provenance: Partial<Record<Attribute, Provenance>> = {}
   for (const attribute of ATTRIBUTES) {
     if (data[attribute] === undefined) continue
@@ -84,16 +83,16 @@ function dataOf(
     if (organisation[attribute] === undefined) delete data[attribute]
     else data[attribute] = organisation[attribute]
   }
-  data.business_name = name ?? organisation.business_name ?? nameOf(domain)
-  data.domain = domain
-  data.etld_plus_one = domain
+  data.business_name = name ?? organisation.business_name ?? nameOf(domain!)
+  if (domain !== undefined) Object.assign(data, { domain, etld_plus_one: domain })
   data.classification = classOf(domain, String(data.business_name), organisation.classification)
   return inOrder(data)
 }
 
 /** A person declared it an organisation. So it is a business, unless data or words give another class. */
-function classOf(domain: string, orgName: string, known: unknown): Classification {
-  const { classification } = known === undefined ? classify({ domain, orgName }) : { classification: known }
+function classOf(domain: string | undefined, orgName: string, known: unknown): Classification {
+  const { classification } =
+    known === undefined ? classify({ ...(domain && { domain }), orgName }) : { classification: known }
   const found = classification as Classification | undefined
   return found === undefined || NOISE.has(found) ? 'business' : found
 }
@@ -104,6 +103,6 @@ function nameOf(domain: string): string {
   return label.charAt(0).toUpperCase() + label.slice(1)
 }
 
-function idOf({ domain }: NetworkHolder): string {
-  return companyIdOf({ name: undefined, domain })
+function idOf({ name, domain }: NetworkHolder): string {
+  return companyIdOf({ name, domain })
 }

@@ -30,8 +30,9 @@ export class RuleScope {
 
   /** Whether a rule applies to this event. @param address undefined when it is not stored */
   matches(address: Address | undefined, event: Judged): boolean {
-    if (this.#set.find(address, event) !== undefined) return true
-    return address !== undefined && this.#set.holderOf(address) !== undefined
+    return (
+      this.#set.find(address, event) !== undefined || this.#set.holderOf(address, Number(event.data.asn)) !== undefined
+    )
   }
 
   has(rule: string | undefined): boolean {
@@ -69,7 +70,9 @@ function scopeOf(rules: readonly string[]): EventScope | undefined {
     const rule = readRule(text)
     if (typeof rule === 'string') return undefined
     const { subject } = rule
-    if (subject.of === 'network' || subject.of === 'holder') networks.push(subject.range)
+    if (subject.of === 'network') networks.push(subject.range)
+    else if (subject.of === 'holder' && typeof subject.network !== 'number') networks.push(subject.network)
+    else if (subject.of === 'holder') asns.push(subject.network as number)
     else if (subject.of === 'as') asns.push(subject.asn)
     // The key of a name has no dot, and SQL cannot make it from a name.
     else if (subject.of === 'organisation' && subject.id.includes('.')) domains.push(subject.id)

@@ -38,8 +38,10 @@ export class RuleSet {
   /** Per family, longest prefix first. */
   readonly #networks: NetworkRules
   readonly #holders: NetworkRules
-  /** Networks of rules `is`, by company id. */
-  readonly #held = new Map<string, AddressRange[]>()
+  /** Rules `is`, by AS number. */
+  readonly #systemHolders = new Map<number, HolderRule>()
+  /** Networks and AS numbers of rules `is`, by company id. */
+  readonly #held = new Map<string, NetworkHolder['network'][]>()
   readonly #organisations = new Map<string, Rule>()
   readonly #systems = new Map<number, Rule>()
   readonly #classes = new Map<string, Rule>()
@@ -64,12 +66,13 @@ export class RuleSet {
     }
     // The newest rule `is` of a network wins: another company has moved in.
     for (const rule of held) {
-      const { range, domain } = rule.subject
-      holders.add(range, rule)
-      const id = companyIdOf({ name: undefined, domain })
-      const ranges = this.#held.get(id)
-      if (ranges === undefined) this.#held.set(id, [range])
-      else ranges.push(range)
+      const { network, domain, name } = rule.subject
+      if (typeof network === 'number') addFirst(this.#systemHolders, network, rule)
+      else holders.add(network, rule)
+      const id = companyIdOf({ name, domain })
+      const networks = this.#held.get(id)
+      if (networks === undefined) this.#held.set(id, [network])
+      else networks.push(network)
     }
     this.#networks = networks
     this.#holders = holders
@@ -77,16 +80,21 @@ export class RuleSet {
 
   /** Whether a rule `is` may match. */
   get hasHolders(): boolean {
-    return !this.#holders.isEmpty
+    return !this.#holders.isEmpty || this.#systemHolders.size > 0
   }
 
-  /** The rule `is` with the most specific network around an address. */
-  holderOf(address: Address): HolderRule | undefined {
-    return this.#holders.find(address)?.rule as HolderRule | undefined
+  /**
+   * The rule `is` with the most specific network around an address, or else that of its AS.
+   * @param address undefined when it is no longer stored
+   * @param asn 0 or NaN: unknown
+   */
+  holderOf(address: Address | undefined, asn: number): HolderRule | undefined {
+    const found = address && (this.#holders.find(address)?.rule as HolderRule | undefined)
+    return found ?? this.#systemHolders.get(asn)
   }
 
-  /** The networks that rules `is` give to a company. */
-  networksOf(companyId: string): readonly AddressRange[] {
+  /** The networks and AS numbers that rules `is` give to a company. */
+  networksOf(companyId: string): readonly NetworkHolder['network'][] {
     return this.#held.get(companyId) ?? []
   }
 
@@ -123,7 +131,9 @@ export class RuleSet {
       this.#systems.get(Number(data.asn)) ??
       (noise ? this.#classes.get(classification ?? '') : undefined)
     if (rule !== undefined) return { kind: rule.kind, rule: rule.text }
-    if (this.#unclassified === 'account' || noise || classification !== undefined || companyId === '') return undefined
+    if (this.#unclassified === 'account' || noise || classification !== undefined) return undefined
+    // A doubtful name has no company id. A private person has neither.
+    if (companyId === '' && data.business_name === undefined) return undefined
     return { kind: `unclassified-${this.#unclassified}`, rule: unclassifiedRule(this.#unclassified) }
   }
 }
@@ -211,6 +221,6 @@ function prefixOf(tables: readonly PrefixTable[], { v4, v6 }: Address, version: 
   return undefined
 }
 
-function addFirst<K>(rules: Map<K, Rule>, key: K, rule: Rule): void {
+function addFirst<K, R>(rules: Map<K, R>, key: K, rule: R): void {
   if (!rules.has(key)) rules.set(key, rule)
 }

@@ -14,12 +14,12 @@ type Subject =
   | { readonly of: 'class'; readonly classification: Classification }
   | NetworkHolder
 
-/** Names the organisation of a network. */
+/** Names the organisation of a network, or of an AS. It has a domain, a name, or both. */
 export interface NetworkHolder {
   readonly of: 'holder'
-  readonly range: AddressRange
-  /** Registrable, lower case. */
-  readonly domain: string
+  readonly network: AddressRange | number
+  /** Registrable, lower case. Undefined: unknown. */
+  readonly domain: string | undefined
   /** Undefined: the name in the tables, or else the domain. */
   readonly name: string | undefined
 }
@@ -39,12 +39,14 @@ const NETWORK = /^[\d.\s/-]+$|^[\da-f.]*:[\da-f:.]*$|\/\d+$/i
 const AS = /^as\s*(\d+)$/i
 const URL_SCHEME = /^https?:\/\//i
 const NAME_MAX_CHARS = 200
+/** In place of a domain: it is unknown. */
+const NO_DOMAIN = '-'
 const DOMAIN = /^(?=.{1,253}$)[\p{L}\p{N}_-]{1,63}(\.[\p{L}\p{N}_-]{1,63})+$/u
 
 /**
  * Parses a rule. Returns the problem as text when it is not valid.
- * @param subject a network, `AS64500`, an organisation's domain or name; for `keep`, a class; for `is`, a network, a domain and perhaps a
- * name, separated by spaces
+ * @param subject a network, `AS64500`, an organisation's domain or name; for `keep`, a class; for `is`, a network or AS, a domain or
+ * `-`, and perhaps a name, separated by spaces
  */
 export function parseRule(kind: string, subject: string): Rule | string {
   const known = RULE_KINDS.find((name) => name === kind)
@@ -74,19 +76,32 @@ function subjectOf(kind: RuleKind, text: string): Subject | string {
 }
 
 function holderOf(text: string): NetworkHolder | string {
-  const [network = '', host = '', ...words] = text.split(/\s+/).map((word) => word.replace(/\p{C}/gu, ''))
-  const range = parseCidr(network)
-  if (typeof range === 'string') return `is ${range}: must be one like 203.0.113.0/24 or 2001:db8::/32`
+  const [where = '', host = '', ...words] = text.split(/\s+/).map((word) => word.replace(/\p{C}/gu, ''))
+  const network = AS.test(where) ? systemOf(where) : heldRange(where)
+  if (typeof network === 'string') return `is ${network}`
+  const domain = host === NO_DOMAIN ? undefined : registrableDomain(domainIn(host) ?? '')
+  const name = words.join(' ') || undefined
+  if (domain === undefined && host !== NO_DOMAIN) {
+    return `is ${clip(where)} "${clip(host)}": must be a network and the domain of its organisation, like 203.0.113.0/24 example.com, or - and its name`
+  }
+  if (name !== undefined && name.length > NAME_MAX_CHARS) return `is: a name has at most ${NAME_MAX_CHARS} characters`
+  if (domain === undefined && companyIdOf({ name, domain }) === '') {
+    return `is ${clip(where)} -: must end with the name of the organisation, like AS64500 - Example Inc`
+  }
+  return { of: 'holder', network, domain, name }
+}
+
+function systemOf(text: string): number | string {
+  const asn = Number(AS.exec(text)![1])
+  return asn >= 1 && asn <= ASN_MAX ? asn : `"${clip(text)}" is not an AS number`
+}
+
+function heldRange(text: string): AddressRange | string {
+  const range = parseCidr(text)
+  if (typeof range === 'string') return `${range}: must be one like 203.0.113.0/24, 2001:db8::/32 or AS64500`
   const isTooLarge =
     range.version === 4 ? range.last - range.first >= HELD_MAX.v4 : range.last - range.first >= HELD_MAX.v6
-  if (isTooLarge) return `is ${clip(network)}: no organisation has a network larger than a /8, or a /16 of IPv6`
-  const domain = registrableDomain(domainIn(host) ?? '')
-  if (domain === undefined) {
-    return `is ${clip(network)} "${clip(host)}": must be a network and the domain of its organisation, like 203.0.113.0/24 example.com`
-  }
-  const name = words.join(' ')
-  if (name.length > NAME_MAX_CHARS) return `is: a name has at most ${NAME_MAX_CHARS} characters`
-  return { of: 'holder', range, domain, name: name === '' ? undefined : name }
+  return isTooLarge ? `${clip(text)}: no organisation has a network larger than a /8, or a /16 of IPv6` : range
 }
 
 function anySubject(text: string): Subject | string {
@@ -95,10 +110,9 @@ function anySubject(text: string): Subject | string {
     if (typeof range !== 'string') return { of: 'network', range }
     return `${range}: must be one like 203.0.113.0/24 or 2001:db8::/32`
   }
-  const as = AS.exec(text)
-  if (as !== null) {
-    const asn = Number(as[1])
-    return asn >= 1 && asn <= ASN_MAX ? { of: 'as', asn } : `"${clip(text)}" is not an AS number`
+  if (AS.test(text)) {
+    const asn = systemOf(text)
+    return typeof asn === 'string' ? asn : { of: 'as', asn }
   }
   const domain = URL_SCHEME.test(text) ? domainIn(text) : DOMAIN.test(text) ? text.toLowerCase() : undefined
   const id = domain === undefined ? idOfName(text) : companyIdOf({ name: undefined, domain })
@@ -121,8 +135,15 @@ function textOf(subject: Subject): string {
     case 'class':
       return subject.classification
     case 'holder':
-      return [formatRange(subject.range), subject.domain, ...(subject.name === undefined ? [] : [subject.name])].join(
-        ' ',
-      )
+      return [
+        heldText(subject),
+        subject.domain ?? NO_DOMAIN,
+        ...(subject.name === undefined ? [] : [subject.name]),
+      ].join(' ')
   }
+}
+
+/** A network, or `AS64500`. */
+export function heldText({ network }: NetworkHolder): string {
+  return typeof network === 'number' ? `AS${network}` : formatRange(network)
 }

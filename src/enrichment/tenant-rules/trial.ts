@@ -3,6 +3,8 @@ import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { EnrichmentData } from '../../pipeline/event/enrichment.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { BoundedCache } from '../bounded-cache.ts'
+import { companyIdOf } from '../rules/company-id.ts'
+import type { NetworkHolder } from './rule.ts'
 import { storedJudged } from './rule-scope.ts'
 import { FILTERS, type Judged, type RuleSet, type Verdict } from './rule-set.ts'
 
@@ -162,16 +164,19 @@ interface Outcome {
 /** @param address undefined when it is not stored */
 export function outcomeOf(rules: RuleSet, address: Address | undefined, answer: Judged): Outcome {
   // A bot stays a bot, as in `judged`.
-  const holder = address && answer.classification !== 'bot' ? rules.holderOf(address) : undefined
-  const { domain } = holder?.subject ?? {}
-  const held =
-    domain === undefined
-      ? answer
-      : { noise: false, classification: 'business' as const, companyId: domain, data: { domain } }
+  const { asn } = answer.data
+  const holder = address && answer.classification !== 'bot' ? rules.holderOf(address, Number(asn)) : undefined
+  const held = holder === undefined ? answer : heldAs(holder.subject, asn)
   const verdict = rules.find(address, held)
   const { companyId } = held
   const reason = verdict && FILTERS[verdict.kind]
   return { isFiltered: isFiltered(verdict, held.noise), reason, rule: verdict?.rule, companyId, holder: holder?.text }
+}
+
+/** The event as an organisation's that a rule `is` names. */
+function heldAs({ domain, name }: NetworkHolder, asn: EnrichmentData['asn']): Judged {
+  const data = { ...(name && { business_name: name }), ...(domain && { domain }), ...(asn !== undefined && { asn }) }
+  return { noise: false, classification: 'business', companyId: companyIdOf({ name, domain }), data }
 }
 
 function isFiltered(verdict: Verdict | undefined, noise: boolean): boolean {

@@ -1,4 +1,7 @@
 import { ClickHouseCompanies, namedSources } from '../../companies/companies.ts'
+import { CompanyCorrections } from '../../companies/corrections/corrections.ts'
+import { correctionsLock } from '../../companies/corrections/lock.ts'
+import { CompanyImports } from '../../companies/imports/imports.ts'
 import { Segments } from '../../companies/segments/segments.ts'
 import { ownValues } from '../../config/setting.ts'
 import { RedisTailWire } from '../../dashboard/redis/live.ts'
@@ -22,6 +25,7 @@ import type { IntakeGate } from '../../pipeline/streams/intake-gate.ts'
 import { readStatus } from '../../pipeline/streams/status.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'
+import { UnavailableError } from '../../run/errors.ts'
 import type { Service } from '../../run/service.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { SecretBox } from '../../secrets/secret-box.ts'
@@ -75,6 +79,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     hostnames: enrichment.hostnames,
     clock,
     tail,
+    browserEvents: limits.events,
     // On a Redis Cluster, events that a repeat could not recognise must be in one partition.
     colocateAmong: context.isCluster ? config.partitions : undefined,
   }
@@ -97,6 +102,7 @@ export function ingressRole(context: ProcessContext): IngressRole {
     bulkJobs: new RedisBulkJobs({ client: requests, openMax: config.bulkQueueLimit }),
     receipts: receipts.receipts,
     companies: companies.companies,
+    imports: companies.imports(requests),
     segments: new Segments(requests, clock),
   })
   const { host, port, httpEngine: engine, httpIdleSeconds: idleSeconds } = config
@@ -249,13 +255,22 @@ function ingressReceipts(context: ProcessContext): Service & ReturnType<typeof r
 function ingressCompanies(
   { config: { clickhouseUrl }, telemetry: { clock } }: ProcessContext,
   tenants: RedisTenantStore,
-): Service & { readonly companies: ClickHouseCompanies } {
+): Service & { readonly companies: ClickHouseCompanies; imports(redis: RedisClient): CompanyImports } {
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'api')
+  const writing =
+    clickhouseUrl === '' ? undefined : connectClickHouse(clickhouseUrl, { application: 'imports', database: DATABASE })
+  const writer = () => {
+    if (writing === undefined) throw new UnavailableError('this process does not know ClickHouse: set CLICKHOUSE_URL')
+    return writing
+  }
   const reader = new QuestionReader(client, new TenantSlots(API_QUESTIONS))
   return {
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
     name: 'companies',
     start: async () => {},
-    stop: async () => await client?.close(),
+    imports: (redis) => new CompanyImports(writer, new CompanyCorrections(writer, clock, correctionsLock(redis))),
+    stop: async () => {
+      await Promise.all([client?.close(), writing?.close()])
+    },
   }
 }

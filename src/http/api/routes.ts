@@ -1,4 +1,5 @@
 import type { ClickHouseCompanies } from '../../companies/companies.ts'
+import type { CompanyImports } from '../../companies/imports/imports.ts'
 import type { Segments } from '../../companies/segments/segments.ts'
 import type { BulkJobs } from '../../lookup/bulk.ts'
 import type { LookupService } from '../../lookup/lookup.ts'
@@ -9,12 +10,14 @@ import { buildOpenApi } from './openapi.ts'
 import { bulkRoute } from './routes/bulk.ts'
 import { bulkJobRoute } from './routes/bulk-job.ts'
 import { companiesRoute, companyRoute } from './routes/companies.ts'
+import { companyImportRoute } from './routes/company-import.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { eventRoute } from './routes/event.ts'
 import { healthzRoute } from './routes/healthz.ts'
 import { lookupRoute } from './routes/lookup.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { type Readiness, readyzRoute } from './routes/readyz.ts'
+import { unknownNetworksRoute } from './routes/unknown-networks.ts'
 import { assertRoutesApart } from './source-routes.ts'
 
 /** The dependencies of the routes. */
@@ -26,7 +29,8 @@ export interface RouteParts {
   readonly quota: Limiter
   readonly bulkJobs: BulkJobs
   readonly receipts: EventReceipts
-  readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins'>
+  readonly companies: Pick<ClickHouseCompanies, 'part' | 'company' | 'origins' | 'unknownNetworks'>
+  readonly imports: Pick<CompanyImports, 'import'>
   readonly segments: Pick<Segments, 'list'>
 }
 
@@ -40,6 +44,8 @@ export function createRoutes(parts: RouteParts): Route[] {
     eventRoute(parts.receipts),
     companiesRoute(parts.companies, parts.segments),
     companyRoute(parts.companies),
+    unknownNetworksRoute(parts.companies),
+    companyImportRoute(parts.imports),
   ]
   const health = [healthzRoute(), readyzRoute(parts.readiness)]
   const openapi = [openapiRoute(() => buildOpenApi(routes)), ...docsRoutes()]

@@ -29,6 +29,18 @@ export function single(query: Query, name: string): string | undefined {
   return values[0]
 }
 
+/**
+ * A whole number from 1 to `max`, at most 9,999.
+ * @param standard when it is not given
+ * @throws HttpError 422
+ */
+export function wholeOf(name: string, text: string | undefined, standard: number, max: number): number {
+  if (text === undefined) return standard
+  const value = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (value < 1 || value > max) throw schemaError([{ path: name, message: `must be a whole number from 1 to ${max}` }])
+  return value
+}
+
 /** Decodes a part of a query. @throws HttpError 400 when its percent-encoding is broken or not UTF-8 */
 export function decodeQueryPart(text: string): string {
   try {

@@ -42,6 +42,9 @@ const MEETINGS_MAX = 20_000
 /** As many as a tenant may have rules. */
 const PROPOSALS_MAX = 1_000
 
+/** For `RuleSet.holderOf`: meetings have no AS. */
+const UNKNOWN_AS = 0
+
 interface Point extends Meeting {
   readonly value: bigint
 }
@@ -132,7 +135,7 @@ function proposalOf(
   rules: RuleSet | undefined,
 ): Proposal | undefined {
   const own = points.filter(({ knownDomain }) => knownDomain === domain)
-  const hasRule = ({ ip }: Point) => rules?.holderOf(parseAddress(ip)!)?.subject.domain === domain
+  const hasRule = ({ ip }: Point) => rules?.holderOf(parseAddress(ip)!, UNKNOWN_AS)?.subject.domain === domain
   if (isAttributed(own, domain) || own.every(hasRule)) return undefined
   const proposed = textOf(network)
   const events = own.reduce((sum, point) => sum + point.events, 0)

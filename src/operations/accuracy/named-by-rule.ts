@@ -16,7 +16,8 @@ export function namedByRule(rules: RuleSet | undefined): (group: Pick<TruthGroup
     // The tenant stores no addresses.
     if (place.startsWith('#')) return true
     const ranges = rangesOf(place)
-    return networks.some((network) => ranges.some((range) => overlap(network, range)))
+    // The AS of these events is not known here.
+    return networks.some((network) => typeof network === 'number' || ranges.some((range) => overlap(network, range)))
   }
 }
 

@@ -53,6 +53,12 @@ export const NO_DATA_SET = {
   masked: '(address not stored)',
   /** Today's data name another company, or none. */
   changed: '(other data then)',
+  /** No event of the company or AS is stored. */
+  gone: '(no stored event)',
+  /** A rule `is` of the tenant named it. */
+  rule: '(your rule "is")',
+  /** No data set has a name for the address. */
+  none: '(no data set)',
 } as const
 
 const BAND = 20

@@ -107,8 +107,9 @@ const NETWORK = `multiIf(
   isIPv6String(ip), toString(tupleElement(IPv6CIDRToRange(toIPv6OrDefault(ip), 48), 1)),
   '')`
 
-/** Bounds the memory of ClickHouse: large groups and joins go to its disk. */
-const GENTLE = {
+/** Bounds the memory of ClickHouse: large groups and joins go to its disk. Statements may be long: see `AskRows`. */
+export const GENTLE = {
+  max_query_size: '16777216',
   max_threads: 2,
   max_bytes_before_external_group_by: '134217728',
   max_bytes_before_external_sort: '134217728',

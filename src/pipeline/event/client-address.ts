@@ -95,12 +95,12 @@ export function clientIn(list: string | readonly string[], proxies: Proxies, pee
  * The visitor of a request in a log. The list counts only if the peer is private or a trusted proxy, or missing: anybody can send
  * `X-Forwarded-For`, and a peer that is on the internet itself is the visitor.
  * @param peer address of the connection, or a list in its place, as the log has it
- * @param lists values that may be `X-Forwarded-For`; the first one that names a visitor counts
+ * @param list the value of `X-Forwarded-For`
  * @returns in canonical form; the peer unchanged when it is no address
  */
 export function visitorOfRequest(
   peer: string | undefined,
-  lists: Iterable<string | undefined>,
+  list: string | undefined,
   trusted: Proxies = NO_PROXIES,
 ): string | undefined {
   // Traefik writes the list in place of the peer.
@@ -110,11 +110,27 @@ export function visitorOfRequest(
   const proxies = withPrivate(trusted)
   const proxy = address && proxies.find(address)
   if (proxy === undefined && !isLocal(peer, address)) return own
+  return (list && walk(entriesOf(list), proxies, proxy, true)?.text) || own
+}
+
+/**
+ * The visitor of a request whose log does not say which value is `X-Forwarded-For`. Others may be headers that the visitor writes, such as
+ * `Host`. So values that name different visitors count as none: what a visitor writes cannot replace what its proxy wrote.
+ */
+export function visitorIfAgreed(
+  peer: string | undefined,
+  lists: readonly string[],
+  trusted?: Proxies,
+): string | undefined {
+  const own = visitorOfRequest(peer, undefined, trusted)
+  let found: string | undefined
   for (const list of lists) {
-    const found = list === undefined ? undefined : walk(entriesOf(list), proxies, proxy, true)
-    if (found !== undefined) return found.text
+    const visitor = visitorOfRequest(peer, list, trusted)
+    if (visitor === own || visitor === found) continue
+    if (found !== undefined) return own
+    found = visitor
   }
-  return own
+  return found ?? own
 }
 
 /** Whether the peer of a request in a log is private or a trusted proxy, so that it can name another client. */

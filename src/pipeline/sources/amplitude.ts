@@ -116,15 +116,18 @@ amplitude.init('${browserKey}', { serverUrl: '${base}/s/amplitude/2/httpapi', fe
     },
     snippetBlock(
       'Amplitude',
-      'amplitude.init(…)',
+      'in place of amplitude.init(…)',
       `amplitude.init('${browserKey}', { serverUrl: '${base}/s/amplitude/2/httpapi', fetchRemoteConfig: false })`,
     ),
-    besideBlock(
-      'Amplitude',
-      'after your own amplitude.init(…)',
-      'ipid.track(…)',
-      `const ipid = amplitude.createInstance('ipid')
+    // Instances of the snippet need names of their own, and the package's types allow none.
+    ...['its snippet', 'its package'].map((place) =>
+      besideBlock(
+        'Amplitude',
+        `after your own amplitude.init(…) of ${place}`,
+        'ipid.track(…)',
+        `const ipid = amplitude.createInstance(${place === 'its snippet' ? "'ipid'" : ''})
 ipid.init('${browserKey}', { serverUrl: '${base}/s/amplitude/2/httpapi', fetchRemoteConfig: false })`,
+      ),
     ),
   ],
   routes: ['/2/httpapi', '/batch'].map(

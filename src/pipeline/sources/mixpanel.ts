@@ -136,7 +136,7 @@ mixpanel.init('${browserKey}', { api_host: '${base}/s/mixpanel', track_pageview:
     },
     snippetBlock(
       'Mixpanel',
-      'mixpanel.init(…)',
+      'in place of mixpanel.init(…)',
       `mixpanel.init('${browserKey}', { api_host: '${base}/s/mixpanel', track_pageview: true })`,
     ),
     besideBlock(

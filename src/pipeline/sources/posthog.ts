@@ -127,6 +127,9 @@ const LISTS = ['batch', 'data']
 const PATHS = ['/batch', '/capture', '/track', '/e', '/i/v0/e']
 
 /** PostHog's script for pages. It is the same for all projects. */
+/** Calls that return nothing, so that they can be made later. */
+const QUEUED_CALLS =
+  'capture identify alias group reset register register_once unregister setPersonProperties onFeatureFlags opt_in_capturing opt_out_capturing'
 const ARRAY_JS = 'https://us-assets.i.posthog.com/static/array.js'
 
 /** PostHog's libraries take 2xx for success and repeat 408, 429 and 5xx; on 413 they send half of the batch. */
@@ -155,9 +158,13 @@ const posthog = new PostHog('${key}', { host: '${base}/s/posthog' })`,
     {
       title: 'HTML, in place of the snippet of PostHog',
       about:
-        'The script still comes from PostHog. Its events go to ipid instead. Call posthog when it has loaded, not before.',
+        'The script still comes from PostHog. Its events go to ipid instead. Calls before it has loaded wait for it.',
       key: 'browser',
-      code: `<script async crossorigin="anonymous" src="${ARRAY_JS}" onload="posthog.init('${browserKey}', { api_host: '${base}/s/posthog' })"></script>`,
+      code: `<script>
+  window.posthog = Object.assign([], { _i: [['${browserKey}', { api_host: '${base}/s/posthog' }]], people: [] })
+  for (const name of '${QUEUED_CALLS}'.split(' ')) posthog[name] = (...call) => posthog.push([name, ...call])
+</script>
+<script async crossorigin="anonymous" src="${ARRAY_JS}"></script>`,
     },
     besideBlock(
       'PostHog',

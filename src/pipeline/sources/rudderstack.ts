@@ -45,7 +45,7 @@ analytics.page()`,
     },
     snippetBlock(
       'RudderStack',
-      'rudderanalytics.load(…)',
+      'in place of rudderanalytics.load(…)',
       `rudderanalytics.load('${browserKey}', '${base}/s/rudderstack', { configUrl: '${base}/s/rudderstack' })
 rudderanalytics.page()`,
     ),

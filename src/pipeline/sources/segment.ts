@@ -49,8 +49,8 @@ analytics.page()`,
     },
     snippetBlock(
       'Segment',
-      'analytics.load(…)',
-      `analytics.load(analytics._writeKey, { integrations: { 'Segment.io': { protocol: '${protocolOf(base)}', apiHost: '${hostOf(base)}/s/segment/${browserKey}/v1' } } })`,
+      'after analytics.load(…)',
+      `analytics._loadOptions = { integrations: { 'Segment.io': { protocol: '${protocolOf(base)}', apiHost: '${hostOf(base)}/s/segment/${browserKey}/v1' } } }`,
     ),
     {
       title: 'JavaScript beside Segment, after your own analytics.load(…)',

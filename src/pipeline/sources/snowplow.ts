@@ -142,7 +142,7 @@ trackPageView()`,
       },
       snippetBlock(
         'Snowplow',
-        "snowplow('newTracker', …)",
+        "in place of snowplow('newTracker', …)",
         `snowplow('newTracker', 'sp', '${base}/s/snowplow/${browserKey}', { appId: 'my-site' })`,
       ),
       besideBlock(

@@ -35,6 +35,12 @@ export const ALERT_TRIALS: SlotLimits = {
   ...{ refusal: 'other dry runs are running: try again in a few seconds', retrySeconds: 5 },
 }
 
+/** Imports of lists of companies, and their previews. Each holds its list in memory. */
+export const IMPORTS: SlotLimits = {
+  ...{ ofTenant: 1, all: 2, waitingOfTenant: 4, waitMaxMs: 20_000 },
+  ...{ refusal: 'other lists of companies are being read: try again in a few seconds', retrySeconds: 5 },
+}
+
 /** One connection for each slot. */
 export const CONNECTIONS_MAX = QUESTIONS.all + EXPORTS.all + TRIALS.all
 

@@ -25,8 +25,8 @@ export interface Limit {
   readonly name: string
   /** Names the counters in Redis (`keys.tokens`). Unique. A new name begins anew. */
   readonly counter: string
-  /** The calls that take tokens: a request with a key takes 1, a lookup 1 for each address. */
-  readonly counts: 'requests' | 'lookups'
+  /** What takes tokens: a request with a key takes 1, a lookup 1 for each address, the events with a browser key `eventTokens`. */
+  readonly counts: 'requests' | 'lookups' | 'events'
   readonly scope: keyof typeof SCOPES
   /** Maximum number of tokens. */
   size(plan: Plan): number
@@ -46,6 +46,29 @@ export const REQUEST_RATE: Limit = {
   refill: (plan) => plan.rate,
 }
 
+/**
+ * Of events with a browser key, because anybody may have it: its requests alone may bring 2,500 events or 4 MiB each. Pages send one event
+ * or a few in a request.
+ */
+export const BROWSER_EVENTS: Limit = {
+  name: 'event rate limit',
+  counter: 'events',
+  counts: 'events',
+  scope: 'source key',
+  size: (plan) => 100 * plan.burst,
+  refill: (plan) => 50 * plan.rate,
+}
+
+const TOKEN_CHARS = 2_048
+
+/**
+ * Tokens of the events of a request. A full bucket is enough for any request.
+ * @param chars of the events; an event of usual size has fewer than 2,048
+ */
+export function eventTokens({ plan }: Caller, events: number, chars: number): number {
+  return Math.min(Math.max(events, Math.ceil(chars / TOKEN_CHARS)), BROWSER_EVENTS.size(plan))
+}
+
 export const DAILY_LOOKUPS: Limit = {
   name: 'daily quota',
   counter: 'lookups',
@@ -59,7 +82,7 @@ export const DAILY_LOOKUPS: Limit = {
  * All limits of tenants. Answers show the first that counts requests, and the first that counts lookups. Later ones are asked earlier,
  * and show when they refuse.
  */
-const LIMITS: readonly Limit[] = [REQUEST_RATE, DAILY_LOOKUPS]
+const LIMITS: readonly Limit[] = [REQUEST_RATE, DAILY_LOOKUPS, BROWSER_EVENTS]
 
 /** A limit after a request took its tokens, or was refused. */
 export interface LimitDecision {
@@ -93,7 +116,7 @@ export function sharedLimits(
 ): Record<Limit['counts'], Limiter> & { readonly services: readonly Service[] } {
   const services = limits.map((limit) => new SharedLimit(limit, store, clock))
   const counting = (counts: Limit['counts']) => allOf(services.filter((_, i) => limits[i]!.counts === counts))
-  return { requests: counting('requests'), lookups: counting('lookups'), services }
+  return { requests: counting('requests'), lookups: counting('lookups'), events: counting('events'), services }
 }
 
 function allOf([first, ...others]: readonly Limiter[]): Limiter {

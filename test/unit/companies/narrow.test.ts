@@ -25,7 +25,12 @@ test('a filter narrows another one, and never widens it', () => {
   )
   assert.equal(narrowed({ country: ['DE'] }, { country: ['FR'] }), undefined)
   assert.deepEqual(narrowed({ search: 'a', hidden: 'with' }, { search: 'a' }), { search: 'a', hidden: 'with' })
+  assert.equal(narrowed({ status: ['customer'] }, { status: ['partner'] }), undefined)
+  assert.deepEqual(narrowed({ own: ['size>=5', 'team=a'] }, { own: ['size<9', 'size>=5'] }), {
+    own: ['size>=5', 'team=a', 'size<9'],
+  })
   for (const [base, further, message] of [
+    [{ own: ['team=a'] }, { own: ['team=b'] }, 'own: the segment has a filter on this already'],
     [{ page: ['/a'] }, { page: ['/b'] }, 'page: the segment has a filter on this already'],
     [{ page_contains: ['/a'] }, { page_contains: ['/b'] }, 'page_contains: the segment has a filter on this already'],
     [{ tag: ['a'] }, { tag: ['b'] }, 'tag: the segment has a filter on this already'],

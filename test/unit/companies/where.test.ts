@@ -26,10 +26,14 @@ test('a filter is read from its text', () => {
   assert.deepEqual(parseWhere('page_contains=docs'), { page_contains: ['docs'] })
   assert.deepEqual(parseWhere('heat>=50,heat<80'), { heat_min: 50, heat_max: 79 })
   assert.deepEqual(parseWhere('visits_min=3,country_not=US'), { visits_min: 3, country_not: ['US'] })
+  assert.deepEqual(parseWhere('status=customer,own.Revenue >= 1000000,own.account_manager="Ada, B.",own.größe~x'), {
+    ...{ status: ['customer'], own: ['revenue>=1000000', 'account_manager=Ada, B.', 'größe~x'] },
+  })
   assert.deepEqual(parseWhere(''), {})
 })
 
 test('parameters of a query are terms whose commas are part of values', () => {
+  assert.deepEqual(parseTerms(['own=revenue>=5', 'own.revenue<9']), { own: ['revenue>=5', 'revenue<9'] })
   const terms = ['industry=Food, drink', 'visits>=3', 'page~/pricing', 'events_min=2', 'campaign="a ""b"""']
   assert.deepEqual(parseTerms(terms), {
     ...{ industry: ['Food, drink'], visits_min: 3, page_contains: ['/pricing'], events_min: 2, campaign: ['a "b"'] },
@@ -50,6 +54,10 @@ test('a wrong term is named, with a valid one', () => {
     ['industry=', /^"industry=": has no value; "-" is an unknown one/],
     ['industry="open', /ends with a quote/],
     ['industry="a"b', /ends with a quote/],
+    ['own.revenue>=much', /^"own\.revenue>=much": after ">=" comes a number, such as 1000000, or a date/],
+    ['own.revenue=', /^"own\.revenue=": has no value/],
+    ['own=revenue', /^"own=revenue": must be the key of an own column, an operator and a value/],
+    ['own.=1', /must be KEY, an operator and a value/],
     [`search=${'a'.repeat(501)}`, /more than 500 characters/],
   ]
   for (const [where, message] of refused) {
@@ -92,14 +100,17 @@ test('the text of any filter reads as the same filter', () => {
   const make: Readonly<Record<string, () => unknown>> = {
     search: word,
     ...Object.fromEntries(
-      ['industry', 'category', 'country', 'classification', 'tag', 'owner', 'source', 'campaign'].flatMap((name) => [
-        [name, words],
-        [`${name}_not`, words],
-      ]),
+      ['industry', 'category', 'country', 'classification', 'tag', 'owner', 'status', 'source', 'campaign'].flatMap(
+        (name) => [
+          [name, words],
+          [`${name}_not`, words],
+        ],
+      ),
     ),
     // Country codes are read in upper case.
     country: () => ['DE', 'US', '-', 'Ü, "'].slice(random(4)),
     country_not: () => ['FR'],
+    own: () => [`a_1=${word().trim() || '-'}`, 'größe>=-1.5', `b~${word().trim() || 'x'}`],
     page: words,
     page_contains: words,
     ...Object.fromEntries(

@@ -57,6 +57,9 @@ test('no place that shortens a text leaves half of a character', () => {
 test('a URL with an emoji at the edge keeps its beginning', () => {
   const start = `https://shop.example/${'a'.repeat(2_026)}`
   assert.equal(pageOf(`${start}😀zzz`, undefined)!.url, start)
+  // One that ends at the edge stays, and a referrer is cut in the same way.
+  assert.equal(pageOf(`${start.slice(0, -1)}😀zzz`, undefined)!.url, `${start.slice(0, -1)}😀`)
+  assert.equal(pageOf('https://a.b/', `${start}😀zzz`)!.referrer, start)
   assert.equal(pageOf(`${start}/${'b'.repeat(3_000)}`, undefined)!.url!.length, 2_048)
 })
 

@@ -38,7 +38,13 @@ test('the days of a URL: a span by name, days of its own, or the last 30', () =>
 })
 
 test('columns that are chosen are in the URL, and old URLs hide the same columns', () => {
-  for (const query of ['', 'hide=domain,events', 'show=quality', 'hide=visits&show=first_seen']) {
+  for (const query of [
+    '',
+    'hide=domain,events',
+    'show=quality',
+    'hide=visits&show=first_seen',
+    'show=status,own.revenue',
+  ]) {
     const shown = shownColumns(new URLSearchParams(query))
     assert.deepEqual(shownColumns(new URLSearchParams(columnsChange(shown))), shown, query)
   }
@@ -51,6 +57,12 @@ test('the search of a list is the same on each of its pages, however it is sorte
   assert.equal(search('q=a&country=DE&page=2&sort=name&dir=asc&hide=domain&segment=s1'), search('country=DE&q=a'))
   assert.notEqual(search('q=a'), search('q=b'))
   assert.notEqual(search('when=7d'), search(''))
+})
+
+test('conditions on own columns that are cut or wrong are ignored', () => {
+  const own = ['revenue>=1000000', 'team=Ada, B.', 'renewal<2026-12-01', 'size>=much', 'size', '=1', 'a b=1']
+  const query = new URLSearchParams([['when', 'all'], ...own.map((term): [string, string] => ['own', term])])
+  assert.deepEqual(viewOf(query).own, ['revenue>=1000000', 'team=Ada, B.', 'renewal<2026-12-01'])
 })
 
 test('a filter has several values, and a wrong number is ignored', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { heatLevel } from '../../../src/dashboard/pages/lib/heat.ts'
+import { heatLevel } from '../../../src/dashboard/pages/lib/heat-level.ts'
 
 const CASES: readonly (readonly [heat: number, median: number | null, top: number | null, level: string])[] = [
   [39, 40, 80, 'low'],

@@ -16,7 +16,8 @@ test('a tenant may run two exports, and all together four', async () => {
   async function* endless() {
     for (;;) yield []
   }
-  const parts = { companies: { rows: endless, daysOf: () => ({ to: '2026-03-10' }) }, lookups: undefined } as never
+  const ofAll = { rows: endless, daysOf: () => ({ to: '2026-03-10' }), ownColumns: async () => [] }
+  const parts = { companies: ofAll, lookups: undefined } as never
   const route = companyRoutes(parts).find(({ path }) => path.endsWith('/export'))!
   const begin = async (id: string) => {
     const { body } = await route.handle({ tenant: { id }, query: {} } as never)
@@ -81,7 +82,7 @@ test('a name is no formula, even after a line feed', async () => {
     yield [{ company_id: '\n=1+1', name: '=1+1' } as never]
   }
   const hidden = ['domain', 'industry', 'industry_category', 'country_code', 'classification', 'events', 'visits']
-  const csv = companiesCsv(rows(), [
+  const csv = companiesCsv(rows(), async () => [], [
     ...hidden,
     'unique_ips',
     'heat',
@@ -90,6 +91,7 @@ test('a name is no formula, even after a line feed', async () => {
     'quality',
     'tags',
     'owner',
+    'status',
     'hidden',
   ])
   assert.deepEqual((await csv.next()).value, `\ufeffCompany,Id\r\n'=1+1,"'\n=1+1"\r\n`)

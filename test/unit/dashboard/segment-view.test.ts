@@ -8,7 +8,8 @@ const search = (filter: CompanyFilter) =>
   new URLSearchParams(segmentPath('demo', { segment_id: 's1', filter }).split('?')[1])
 
 test('the list shows every filter of a segment, and saves the same one', () => {
-  const values: Record<string, string> = {
+  const values: Record<string, string | string[]> = {
+    own: ['revenue>=1000000', 'team=c,"d"'],
     hidden: 'only',
     merged: 'only',
     from: '2026-11-01',
@@ -16,7 +17,7 @@ test('the list shows every filter of a segment, and saves the same one', () => {
     new_since: '2026-11-03',
   }
   for (const [name, { type }] of Object.entries(FILTER_PROPERTIES) as [string, { type?: string }][]) {
-    const value = type === 'array' ? ['a b', 'c,"d"'] : type === 'integer' ? 12 : (values[name] ?? 'a&b=c')
+    const value = values[name] ?? (type === 'array' ? ['a b', 'c,"d"'] : type === 'integer' ? 12 : 'a&b=c')
     const filter = { [name]: value } as CompanyFilter
     assert.deepEqual(segmentFilter(search(filter)), filter, name)
   }

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { candidatesOf, measureWords, PRECISION_MIN } from '../../../bench/categories/measure.ts'
 import { knownOrganisations } from '../../../bench/categories/organisations.ts'
 import { categoryOfName } from '../../../src/enrichment/rules/category.ts'
+import { classify } from '../../../src/enrichment/rules/classify.ts'
 import { parseSections, readSections } from '../../../src/enrichment/rules/sections.ts'
 
 const RUN = 'run `node --import tsx bench/measure-categories.ts`'
@@ -76,3 +77,15 @@ for (const name of ['Example Food Databank', 'West Bank Trading', 'Example', 'Qo
     assert.equal(categoryOfName(name), undefined)
   })
 }
+
+test('no name has the category of a public body and the class of a business', () => {
+  const names = [true, false].flatMap((heldOut) => knownOrganisations(heldOut).flatMap(({ names }) => names))
+  const wrong = names.filter((name) => {
+    const category = categoryOfName(name)?.category.value
+    const { classification, rule } = classify({ asName: name })
+    // A known name tells more than a word in it.
+    return category === 'Government' && classification === 'business' && !rule.startsWith('known-name:')
+  })
+  assert.ok(names.length > 5_000)
+  assert.deepEqual(wrong, [])
+})

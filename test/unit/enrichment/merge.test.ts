@@ -5,10 +5,12 @@ import { evidenceOf, type Finding, merge } from '../../../src/enrichment/answers
 import { QUALITY_PARTS, qualityOf } from '../../../src/enrichment/answers/quality.ts'
 import { type Facts, makeFacts } from '../../../src/enrichment/facts.ts'
 import type { Provider, ProviderKind } from '../../../src/enrichment/providers/provider.ts'
+import { businessName } from '../../../src/enrichment/rules/business-name.ts'
 import { companyIdOf } from '../../../src/enrichment/rules/company-id.ts'
 import type { Evidence, Organisation } from '../../../src/enrichment/rules/evidence.ts'
 import { slug } from '../../../src/enrichment/rules/normalise.ts'
 import type { EnrichmentData } from '../../../src/pipeline/event/enrichment.ts'
+import { DOUBTFUL_AS } from '../../support/doubtful.ts'
 
 function finding(name: string, kind: ProviderKind, facts: Facts, scope: Finding['scope'] = 'address'): Finding {
   const provider: Provider = {
@@ -292,6 +294,34 @@ test('a network without evidence is an account without a class, and scores no cl
   assert.equal(unknown.quality, QUALITY_PARTS.networkName + QUALITY_PARTS.asn)
   const bank = unknown.quality + QUALITY_PARTS.classification + QUALITY_PARTS.derivedCategory
   assert.equal(merge([asn('Kibo Bank')]).quality, bank)
+})
+
+test('a doubtful name makes no account, and stays in the answer', () => {
+  const { asn: number, name } = DOUBTFUL_AS
+  const of = (asDomain?: string) =>
+    finding(
+      'asn',
+      'asn',
+      makeFacts({ asn: number, as_name: name, org_name: name }, { asn: number, asName: name, asDomain }),
+    )
+  const doubtful = merge([of(), location])
+  assert.match(doubtful.decision.rule, /^doubtful:0\.\d\d$/)
+  assert.deepEqual([doubtful.companyId, doubtful.noise, doubtful.data.classification], ['', false, undefined])
+  const { business_name, org_name, as_name } = doubtful.data
+  assert.deepEqual([business_name, org_name, as_name], [businessName(name), name, name])
+  assert.equal(
+    doubtful.quality,
+    QUALITY_PARTS.networkName + QUALITY_PARTS.asn + QUALITY_PARTS.country + QUALITY_PARTS.city,
+  )
+
+  const organisation = { name, domain: 'kibo.example' }
+  const row = finding('table', 'table', makeFacts({ business_name: name }, {}, organisation), 'as')
+  const company = finding('company', 'company', makeFacts({ org_name: name }, { orgName: name }, organisation))
+  for (const named of [row, company]) {
+    const { decision, companyId } = merge([named, of()])
+    assert.match(decision.rule, /^doubtful:/, 'the evidence is the same')
+    assert.equal(companyId, 'kibo.example', `named by a ${named.provider.kind}`)
+  }
 })
 
 test('a vote of the model counts half in the quality', () => {

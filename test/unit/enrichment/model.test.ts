@@ -26,10 +26,26 @@ const subject = (name: string, asn: number, asAddresses: number, asHasV6 = false
 
 test('features are words, parts of words, their number, the block of the AS number and its size', () => {
   const features = featuresOf(subject('Kibo Net Ltda', 262_144, 1024, true))
-  for (const feature of ['w:kibo', 'p:_kib', 'p:kibo_', 'e:ltda', 'n:2', 'b:256', 's:10', 'v:yes', 's:10 v:yes']) {
+  const of = [
+    'w:kibo',
+    'p:_kib',
+    'p:kibo_',
+    'e:ltda',
+    'n:2',
+    'b:256',
+    'g:16',
+    'g:16 o:0',
+    'e:ltda g:16',
+    'g:16 s:10',
+    'e:ltda s:10',
+  ]
+  for (const feature of [...of, 's:10', 'v:yes', 's:10 v:yes']) {
     assert.ok(features.has(feature), feature)
   }
-  assert.deepEqual([...featuresOf(subject('', 1, 0))], ['n:0', 'c:other', 'b:0', 's:none', 'v:no', 's:none v:no'])
+  assert.deepEqual(
+    [...featuresOf(subject('', 1, 0))],
+    ['n:0', 'c:other', 'b:0', 'g:0', 'g:0 o:0', 'g:0 s:none', 's:none', 'v:no', 's:none v:no'],
+  )
 })
 
 test('the scatter of the address space adds features: blocks, /8 and /16 as powers of two, and the first byte', () => {
@@ -111,7 +127,7 @@ test('the model overrules a single weak word when it is sure, and the AS is know
   const provider = subject('CABLE VIDEO PERU SAC', 266_716, 1024, true)
   assert.equal(overrule(provider, video)?.classification, 'isp')
   assert.equal(overrule({ ...provider, asAddresses: undefined }, video), undefined)
-  assert.equal(overrule(provider, { ...video, weight: 5 }), undefined)
+  assert.equal(overrule(provider, { ...video, weight: 6 }), undefined)
   assert.equal(overrule(provider, { ...video, classification: 'government' }), undefined)
   const network = { classification: 'isp', weight: 2 } as const
   const district = subject('Lubbock Emergency Communication District', 394_029, 256)

@@ -19,12 +19,16 @@ AS64505,Apex,Apex PLC,apex.example.net,,business,GB
 AS64506,Zug Telecom,Zug Telecom AG,zug.example.com,,isp,CH
 AS64508,NVIDIA,NVIDIA Corporation,nvidia.com,Semiconductors,business,US
 AS64509,Kibo Informatica,J L Kibo Informatica ME,kibo.example.com,Software,business,BR
+AS64510,LEARN,Example Research Network,learn.example.lk,Research,education,LK
+AS64511,LEARN,LEARN,,Research,education,US
+AS64512,LEARN,Lanka LEARN,,Research,education,LK
+AS64513,Kibo Anvil Works,Kibo Anvil Works SA,,Metals,business,FR
 AS64507,Amazon,"Amazon.com, Inc.",amazon.com,,business,US
 `
 
 /** The answer for an address in an AS that the table has no row for. */
 async function answerFor(asName: string, country: string, asn = 64_599) {
-  const table = await loadTable({ name: 'organisations', format: 'csv', text: Buffer.from(TABLE), rowsMax: 20 })
+  const table = await loadTable({ name: 'organisations', format: 'csv', text: Buffer.from(TABLE), rowsMax: 30 })
   const file = (name: string, type: string, record: MmdbValue) =>
     loadMmdb({ name, bytes: mmdb(type, { '81.2.69.0/24': record }), mapping: undefined, recordsBytesMax: 10_000 })
   const asRecord = { autonomous_system_number: asn, autonomous_system_organization: asName }
@@ -90,7 +94,7 @@ test("a row about a provider's network does not hide a customer with an AS of it
   const text = Buffer.from(
     'network,business_name,domain,classification,asn\n81.2.0.0/16,Zug,zug.example.com,isp,64506\n',
   )
-  const table = await loadTable({ name: 'organisations', format: 'csv', text, rowsMax: 20 })
+  const table = await loadTable({ name: 'organisations', format: 'csv', text, rowsMax: 30 })
   const nameIn = async (asn: number) => {
     const record = { autonomous_system_number: asn, autonomous_system_organization: 'Kibo Bank' }
     const bytes = mmdb('GeoLite2-ASN', { '81.2.69.0/24': record })
@@ -103,4 +107,11 @@ test("a row about a provider's network does not hide a customer with an AS of it
   }
   assert.deepEqual(await nameIn(64_599), ['Kibo Bank', false])
   assert.deepEqual(await nameIn(64_506), ['Zug', true])
+})
+
+test('rows without a domain share that of their name in their country, or of a name that one company has', async () => {
+  const idOf = async (asn: number) => (await answerFor('Other', 'US', asn)).companyId
+  assert.equal(await idOf(64_511), 'learn')
+  assert.equal(await idOf(64_512), 'example.lk')
+  assert.equal(await idOf(64_513), 'example.net')
 })

@@ -1,6 +1,7 @@
 import { describe, test } from 'node:test'
 import { classify } from '../../../src/enrichment/rules/classify.ts'
 import { check } from '../../support/classified.ts'
+import { DOUBTFUL_AS } from '../../support/doubtful.ts'
 
 describe('order of strength', () => {
   test('without evidence, or with empty strings, there is no class', () => {
@@ -20,14 +21,27 @@ describe('order of strength', () => {
     ])
   })
 
+  test('a name that the model nearly calls noise is doubtful, and has no class', () => {
+    const { asn, name: asName } = DOUBTFUL_AS
+    check([
+      [{ asn, asName }, undefined, /^doubtful:0\.\d\d$/],
+      [{ asn, asName, asType: 'business' }, 'business', 'as-type:business'],
+      [{ asn, asName, orgName: 'Globex' }, 'business', 'name'],
+    ])
+  })
+
   test('when the rules are silent and the model is sure, it decides by name and size of the AS', () => {
     check([
       [{ asName: 'Kibo Railway Telecom Ltd' }, 'isp', 'name-word:telecom'],
-      [{ asName: 'Telecom Consulting Kibo' }, 'business', 'name-word:consulting'],
+      [{ asName: 'Telecom Insurance Kibo' }, 'business', 'name-word:insurance'],
       [{ asName: 'Kibo County Consolidated Communications Agency' }, 'government'],
       [{ asn: 2018, asName: 'TENET (The UNINET Project)' }, 'education'],
       [{ asn: 270_100, asName: 'Kibo Fibranett Eireli', asAddresses: 1024, asHasV6: true }, 'isp'],
-      [{ asn: 269_306, asName: 'J L KIBO INFORMATICA ME', asAddresses: 1024, asHasV6: true }, 'isp', /^model:isp:0\.9/],
+      [
+        { asn: 269_306, asName: 'J L KIBO INFORMATICA ME', asAddresses: 1024, asHasV6: true },
+        'isp',
+        /^model:isp:(?:0\.9|1)/,
+      ],
       [
         { asn: 26_111, asName: 'Kibo Partners, LP', asAddresses: 256, asHasV6: false },
         'business',

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import { type Classification, NOISE } from '../../../schemas/classification.ts'
 import { readAsNumbers } from '../../../src/enrichment/rules/as-numbers.ts'
-import { classify } from '../../../src/enrichment/rules/classify.ts'
+import { classify, type Decision, isDoubtful } from '../../../src/enrichment/rules/classify.ts'
 import { readWords } from '../../../src/enrichment/rules/score-name.ts'
 
 interface Labelled {
@@ -80,11 +80,12 @@ for (const heldOut of [false, true]) {
     const rows = silent.filter((row) => row.heldOut === heldOut && !isDecided(row))
     assert.ok(rows.length >= 80)
     report(t, `silent, ${heldOut ? 'held out' : 'tuning'}`, measure(rows, byAll))
-    assert.ok(share(rows, NOISE, byAll) >= 0.4)
-    // LivePerson and Datto of the held-out part have many scattered blocks. The starter organisations know one of them.
-    assert.ok(share(rows, ORGANISATIONS, byAll) <= (heldOut ? 0.04 : 0.025))
-    assert.ok(share(rows, NOISE, byNameAlone) >= 0.12)
-    assert.ok(share(rows, ORGANISATIONS, byNameAlone) <= 0.025)
+    assert.ok(share(rows, NOISE, byAll) >= 0.5)
+    // LivePerson of the held-out part has many scattered blocks.
+    assert.ok(share(rows, ORGANISATIONS, byAll) <= (heldOut ? 0.025 : 0.01))
+    assert.ok(share(rows, NOISE, byNameAlone) >= 0.3)
+    // Without the address space, IntraFi and SynOption look like providers.
+    assert.ok(share(rows, ORGANISATIONS, byNameAlone) <= (heldOut ? 0.04 : 0.01))
     const noise = rows.filter(({ truth }) => truth !== undefined && NOISE.has(truth))
     assert.ok(noise.filter((row) => byAll(row) === 'business').length <= 0.05 * noise.length)
   })
@@ -92,8 +93,8 @@ for (const heldOut of [false, true]) {
 
 /** Limits for the halves of the sample: slightly below the measured values. */
 const SAMPLE_BOUNDS = [
-  { part: 'tuning', heldOut: false, rows: 600, noise: 0.85, noiseByName: 0.79, noiseByAddresses: 0.945 },
-  { part: 'held out', heldOut: true, rows: 300, noise: 0.79, noiseByName: 0.77, noiseByAddresses: 0.99 },
+  { part: 'tuning', heldOut: false, rows: 600, noise: 0.85, noiseByName: 0.82, noiseByAddresses: 0.96 },
+  { part: 'held out', heldOut: true, rows: 300, noise: 0.81, noiseByName: 0.8, noiseByAddresses: 0.99 },
 ]
 
 for (const { part, heldOut, ...bounds } of SAMPLE_BOUNDS) {
@@ -121,7 +122,7 @@ for (const { part, heldOut, ...bounds } of SAMPLE_BOUNDS) {
 /** Limits slightly below the measured values. */
 const VISITOR_BOUNDS = [
   { part: 'tuning', heldOut: false, noise: 0.88, kept: 0.985 },
-  { part: 'held out', heldOut: true, noise: 0.8, kept: 0.97 },
+  { part: 'held out', heldOut: true, noise: 0.82, kept: 0.975 },
 ]
 
 for (const { part, heldOut, noise, kept } of VISITOR_BOUNDS) {
@@ -160,6 +161,16 @@ test('names without a class cost accounts when dropped, and add noise when kept'
   t.diagnostic(`of ${doubtful.length} doubtful networks ${doubtful.filter(isFiltered).length} are filtered`)
 })
 
+test('doubtful names are providers far more often than organisations', (t) => {
+  const rows = [...networks, ...visitors, ...silent].filter(({ heldOut }) => !heldOut)
+  const doubtful = rows.filter((row) => isDoubtful(decisionOf(row)))
+  const count = (holds: (truth: Classification) => boolean) =>
+    doubtful.filter(({ truth }) => truth !== undefined && holds(truth)).length
+  const [noise, organisations] = [count((truth) => NOISE.has(truth)), count((truth) => ORGANISATIONS.has(truth))]
+  t.diagnostic(`doubtful: ${noise} of providers, ${organisations} of organisations, ${doubtful.length} in all`)
+  assert.ok(noise >= 30 && organisations <= noise / 8)
+})
+
 test('words alone, without the known names, still classify most of them', (t) => {
   const byWords: Decide = ({ name }) => readWords(name, 'as')?.classification ?? 'business'
   report(t, 'words alone', measure(labelled, byWords))
@@ -190,8 +201,12 @@ function readLabelled(file: string): Labelled[] {
   }))
 }
 
-function byAll({ asn, name, addresses, hasV6, scatter }: Labelled): Classification | undefined {
-  return classify({ asn, asName: name, asAddresses: addresses, asHasV6: hasV6, asScatter: scatter }).classification
+function decisionOf({ asn, name, addresses, hasV6, scatter }: Labelled): Decision {
+  return classify({ asn, asName: name, asAddresses: addresses, asHasV6: hasV6, asScatter: scatter })
+}
+
+function byAll(row: Labelled): Classification | undefined {
+  return decisionOf(row).classification
 }
 
 function byNameAlone({ asn, name }: Labelled): Classification | undefined {

@@ -76,6 +76,39 @@ describe('names', () => {
     ])
   })
 
+  test('the class follows the category that a name states', () => {
+    check([
+      [{ asName: 'Gmina Kibo' }, 'government', 'name-word:gmina'],
+      [{ asName: 'Ministry of Construction of Kibo' }, 'government'],
+      [{ asName: 'Ministry of Education and Science of Kibo' }, 'government'],
+      [{ asName: 'Kibo County ISD' }, 'education', 'name-word:isd'],
+      [{ asName: 'Kibo Courier Plus Ltd.' }, 'business', 'name-word:courier'],
+      [{ asName: 'Kibo Courier Telecom' }, 'isp'],
+      [{ orgName: 'Gmina Kibo' }, 'government'],
+    ])
+  })
+
+  test('trades of providers, and parts of words, decide nothing: the model reads them', () => {
+    const names = [
+      'Kibo Consulting',
+      'Kibo Radio',
+      'Kibo Electric',
+      'Stiftung Kibo',
+      'Kibo Refinery',
+      '6connect',
+      'EntServ Kibo',
+    ]
+    for (const asName of names) {
+      const { rule } = classify({ asName })
+      assert.match(rule, /^(?:unknown|model)/, asName)
+    }
+    check([
+      [{ asName: 'Kibo Net Consulting SRL' }, undefined, /^(?:unknown|model)/],
+      [{ asName: 'Kibo Telecom Consulting' }, 'isp'],
+      [{ asName: 'Kibo Radio Bank' }, 'business'],
+    ])
+  })
+
   test('network words in other names, and other words in names of networks', () => {
     check([
       [{ asName: 'Kibo Telecommunications LLP' }, 'isp', 'name-word:telecommunications'],

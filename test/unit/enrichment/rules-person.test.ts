@@ -14,6 +14,10 @@ test('names of people are found in the order, case and alphabet that registries 
     'Fernanda Cristina Ruiz Matiazzo',
     'Betania da Silva',
     'Petrov Ivan Sergeevich',
+    // Given names that are words elsewhere, and a surname that ends like a network.
+    'Kibov Alexandr Borisovich',
+    'Zemlyaniy Dmitro Leonidovich',
+    'Kirunets Tatyana Ivanovna',
     'Иван Петров',
     'Jingqiu Xu',
     'Wei Zhang',
@@ -40,8 +44,15 @@ test('the marks of sole traders are no part of their names', () => {
     'ALEKSEI FEDOROV PR KRUSEVAC',
     'Ionescu Mihai I.I.',
     'ФОП Петренко Павло',
+    'PP Kibov Nikolay Vasilievich',
+    'SE: Kibovskaya Vera Vladimirovna',
+    'Weston Kibo, Sole Proprietorship',
+    'Hazel Kibo Sole Proprietor',
+    'Individual Proprietor Boris L. Grigoryan',
   ])
     assert.ok(isPersonName(name), name)
+  for (const name of ['Kibo Telecom, Sole Proprietorship', 'Kibo, Sole Proprietorship', 'SE Bordnetze Kibo'])
+    assert.equal(isPersonName(name), false, name)
 })
 
 test('an address, a number, a remark or a second person next to a name is no part of it', () => {
@@ -173,11 +184,19 @@ test('a private person has no class, unless stronger evidence gives the purpose 
     [{ asn: 64_500, asName, asType: 'hosting' }, 'hosting'],
     [{ asn: 64_500, asName, organisationNames: [asName] }, undefined, /^unknown/],
     [{ asn: 64_500, asName, asAddresses: 2 ** 14, asHasV6: false }, undefined, /^unknown/],
+    [{ asn: 64_500, asName: 'Petrov Ivan Sergeevich', asAddresses: 2 ** 15 }, undefined, 'person'],
+    [{ asn: 64_500, asName: 'FOP Petrenko Pavlo', asAddresses: 2 ** 15 }, undefined, 'person'],
   ])
 })
 
 test('a handle that names no one is bare', () => {
   for (const name of ['AS64500', 'AS-64500', 'IP4-NETWORKS', '47-2339071']) assert.ok(isBareHandle(name), name)
+  for (const name of ['Irinn AS-Block', 'VNNIC-4byte-ASBLOCK-AP', 'CNNIC ASN block'])
+    assert.ok(isBareHandle(name), name)
+  for (const name of ['9471-6685 Quebec', '2267921 ONTARIO LTD', '1544913 B.C.', '3268120 Nova Scotia Company'])
+    assert.ok(isBareHandle(name), name)
+  for (const name of ['Block Agenda', '31173 Services', '1-800 Contacts', 'H&R Block', 'Hydro Quebec'])
+    assert.equal(isBareHandle(name), false, name)
   for (const name of ['sap-se', 'ACME-AS', '1&1', 'Block', '3M', 'AS64500 - Acme']) assert.ok(!isBareHandle(name), name)
 })
 

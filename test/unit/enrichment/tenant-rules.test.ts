@@ -7,6 +7,7 @@ import { RULES_MAX, type TenantRules } from '../../../schemas/tenant-rules.ts'
 import { enrichmentOf } from '../../../src/enrichment/answers/answer.ts'
 import { ruleSetOf, tenantEnricher, tenantLookups } from '../../../src/enrichment/judge.ts'
 import { parseRule } from '../../../src/enrichment/tenant-rules/rule.ts'
+import { RuleScope, storedJudged } from '../../../src/enrichment/tenant-rules/rule-scope.ts'
 import { RuleSet } from '../../../src/enrichment/tenant-rules/rule-set.ts'
 import { tryRules } from '../../../src/enrichment/tenant-rules/trial.ts'
 import type { Lookup } from '../../../src/lookup/lookup.ts'
@@ -37,12 +38,14 @@ const company = known('business', 'example.com', { org_name: 'Example Inc.', dom
 const access = known('isp', '', { org_name: 'Zug Telecom AG', domain: 'telecom.example', asn: 64501 })
 const silent = known(undefined, 'quux', { org_name: 'Quux', asn: 64502 })
 const reserved = known('reserved', '', {})
+const doubtful = known(undefined, '', { business_name: 'Kibo', org_name: 'Kibo Ltd', as_name: 'Kibo Ltd', asn: 64503 })
+const person = known(undefined, '', { asn: 64504 })
 
-/** By the first octet: 10 reserved, 20 access, 30 without a class, all others a company. */
+/** By the first octet: 10 reserved, 20 access, 30 without a class, 40 a doubtful name, 50 a private person, all others a company. */
 const enricher: Enricher = {
   enrich({ v4 }) {
     const first = v4 >>> 24
-    return first === 10 ? reserved : first === 20 ? access : first === 30 ? silent : company
+    return { 10: reserved, 20: access, 30: silent, 40: doubtful, 50: person }[first] ?? company
   },
 }
 
@@ -78,6 +81,16 @@ test('a rule is stored in one spelling, and an invalid rule gets a clear error',
     assert.match(spelled('is', text), /^is 203\.0\.113\.0\/24 ".*": must be a network and the domain of its org/, text)
   }
   assert.match(spelled('is', 'acme.com'), /^is "acme\.com" is not a network: must be one like 203/)
+  assert.equal(spelled('is', 'as64500  -  Booking.com  B.V.'), 'is AS64500 - Booking.com B.V.')
+  assert.equal(spelled('is', 'AS64500 www.Acme.com'), 'is AS64500 acme.com')
+  assert.equal(spelled('is', '203.0.113.7 - Acme Inc'), 'is 203.0.113.7/32 - Acme Inc')
+  assert.match(spelled('is', 'AS64500 -'), /^is AS64500 -: must end with the name of the organisation/)
+  assert.match(spelled('is', 'AS64500 - !'), /^is AS64500 -: must end with the name/)
+  assert.match(
+    spelled('is', 'AS64500 Acme'),
+    /^is AS64500 "Acme": must be a network and the domain .* or - and its name/,
+  )
+  assert.match(spelled('is', 'AS4294967296 - Acme'), /^is "AS4294967296" is not an AS number/)
   assert.equal(spelled('never-noise', 'a\u202eb\nc\u0007'), 'never-noise ab-c')
   assert.equal(spelled('never-noise', 'x'.repeat(5_000)).length, 140)
   for (const text of [
@@ -137,6 +150,18 @@ test('a network without evidence becomes an account, an event, or noise', () => 
   assert.deepEqual(judgedAs('30.0.0.1', { unclassified: 'filtered' }), filtered)
   assert.equal(judgedAs('30.0.0.1', { unclassified: 'filtered', rules: ['never-noise Quux'] })[3], 'quux')
   assert.equal(judgedAs('9.9.9.9', { unclassified: 'filtered' })[0], 'ok')
+})
+
+test('a doubtful name becomes an account by a rule only, and is filtered with names of unknown class', () => {
+  assert.deepEqual(judgedAs('40.0.0.1', {}), ['ok', undefined, undefined, ''])
+  assert.deepEqual(judgedAs('40.0.0.1', { unclassified: 'event' }), ['ok', 'unclassified event', undefined, ''])
+  const filtered = ['filtered', 'unclassified filtered', 'unclassified', '']
+  assert.deepEqual(judgedAs('40.0.0.1', { unclassified: 'filtered' }), filtered)
+  assert.deepEqual(judgedAs('50.0.0.1', { unclassified: 'filtered' }), ['ok', undefined, undefined, ''], 'a person')
+  for (const rule of ['never-noise kibo', 'never-noise AS64503', 'never-noise 40.0.0.0/16']) {
+    assert.deepEqual(judgedAs('40.0.0.1', { rules: [rule], unclassified: 'filtered' }), ['ok', rule, undefined, 'kibo'])
+  }
+  assert.deepEqual(judgedAs('50.0.0.1', { rules: ['never-noise AS64504'] })[3], '', 'a person has no name')
 })
 
 test('a tenant without rules costs nothing, and answers decided by a rule are shared', () => {
@@ -247,6 +272,21 @@ test('a rule `is` names the organisation of a network, with the facts of tables'
   assert.deepEqual(names('::ffff:9.9.9.9', 'is 9.0.0.0/8 example.org'), ['example.org', 'Example', 'business'])
 })
 
+test('a rule `is` names the organisation of an AS, outside of smaller networks with such a rule', () => {
+  const rule = 'is AS64503 - Kibo GmbH'
+  const { data, answer, quality, ...rest } = heldAs('40.0.0.1', rule)
+  assert.deepEqual(rest, { noise: false, companyId: 'kibo', rule, classification: 'business' })
+  assert.deepEqual(data, { business_name: 'Kibo GmbH', classification: 'business', asn: 64503, as_name: 'Kibo Ltd' })
+  assert.deepEqual([answer.rule, answer.quality, answer.enrichment.business_name], [rule, quality, 'Kibo GmbH'])
+  const idOf = (ip: string, ...rules: string[]) => heldAs(ip, ...rules).companyId
+  assert.equal(idOf('30.0.0.1', rule), 'quux', 'another AS')
+  assert.equal(idOf('40.0.0.1', rule, 'is 40.0.0.0/24 acme.com'), 'acme.com')
+  assert.equal(idOf('40.0.1.1', rule, 'is 40.0.0.0/24 acme.com'), 'kibo')
+  assert.equal(idOf('40.0.0.1', rule, 'is AS64503 acme.com Kibo Labs'), 'acme.com', 'the newer one')
+  assert.equal(idOf('50.0.0.1', 'is AS64504 - Doe & Sons'), 'doe-sons', 'a person, by its customer')
+  assert.equal(heldAs('40.0.0.1', rule, 'always-noise 40.0.0.0/8').noise, true)
+})
+
 test('other rules decide about the organisation that a rule `is` names', () => {
   const is = 'is 20.1.2.0/24 acme.com'
   const decided = (...rules: string[]) => {
@@ -333,4 +373,20 @@ test('a trial shows the effect of rules on stored events, and the unknown rest',
     'is 9.9.9.0/24 acme.com': 5,
   })
   assert.deepEqual((await tryRules(groups(), hidden(), sums, holders, noRules)).companies, report.companies)
+  const system = new RuleSet({ rules: ['is AS64500 - Acme'] })
+  assert.deepEqual((await tryRules(groups(), hidden(), sums, noRules, system)).newly_held, { 'is AS64500 - Acme': 5 })
+})
+
+test('a changed rule about an AS is tried on its events only', () => {
+  const scope = new RuleScope(['is AS64503 - Kibo'], false)
+  assert.deepEqual(scope.narrowed, { networks: [], asns: [64503], domains: [] })
+  const stored = (asn: number) => storedJudged('', '', { asn })
+  assert.deepEqual([scope.matches(undefined, stored(64503)), scope.matches(undefined, stored(64504))], [true, false])
+  // Stored without an account, so nothing but the name tells them from those of a private person.
+  const unclassified = new RuleScope([], true)
+  const named = storedJudged('', '', { business_name: 'Kibo', asn: 64503 })
+  assert.deepEqual(
+    [unclassified.matches(undefined, named), unclassified.matches(undefined, stored(64504))],
+    [true, false],
+  )
 })

@@ -56,7 +56,7 @@ function addressesIn(name: string, lines: readonly string[], trusted = '127.0.0.
 
 test('combined: X-Forwarded-For is anywhere after the user agent, or first', () => {
   const request = '[28/Nov/2026:10:01:02 +0000] "GET /p HTTP/1.1" 200 10 "-" "UA"'
-  const cases: [line: string, right: string][] = [
+  const cases: [line: string, right: string | undefined][] = [
     [`10.0.0.5 - - ${request} "17.0.0.1:52614"`, '17.0.0.1'],
     [`10.0.0.5 - - ${request} "17.0.0.1:52614, 10.1.2.3:443"`, '17.0.0.1'],
     [`10.0.0.5 - - ${request} "17.253.144.10" "www.example.com"`, '17.253.144.10'],
@@ -82,10 +82,20 @@ test('combined: X-Forwarded-For is anywhere after the user agent, or first', () 
     [`"[2001:db8::1]:50123" 10.0.0.1 - - ${request}`, '2001:db8::1'],
     [`"-" 10.0.0.1 - - ${request} "17.0.0.1"`, '17.0.0.1'],
     [`- 17.0.0.1 - - ${request}`, '17.0.0.1'],
-    // What a visitor writes into a quoted value is no value: a tail is cut, and Apache escapes quotes.
-    [`10.0.0.5 - - ${request} "17.9.9.9 ${'x'.repeat(4_100)}, 203.0.113.7"`, '10.0.0.5'],
+    [`10.0.0.5 - - ${request} "17.0.0.1" "17.9.9.9, 17.0.0.1"`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} "${'x'.repeat(8_000)}, 17.0.0.1" "${'x'.repeat(8_000)}"`, '17.0.0.1'],
+    // Visitors write Host, Cookie and the left end of X-Forwarded-For. None of these replaces what the proxy wrote.
+    [`10.0.0.5 - - ${request} "17.9.9.9" "17.0.0.1"`, '10.0.0.5'],
+    [`10.0.0.5 - - ${request} "17.0.0.1" "17.9.9.9"`, '10.0.0.5'],
+    [`10.0.0.5 - - ${request} "17.9.9.9:50123" "17.9.9.9, 17.0.0.1"`, '10.0.0.5'],
+    [`10.0.0.5 - - ${request} "a=b, 17.9.9.9" 17.0.0.1 "-"`, '10.0.0.5'],
+    [`"17.0.0.1" 10.0.0.5 - - ${request} "17.9.9.9"`, '17.0.0.1'],
+    [`unix: - - ${request} "17.9.9.9" "17.0.0.1"`, undefined],
+    // Nor does what cuts that off.
+    [`10.0.0.5 - - ${request} "17.9.9.9" "${'x'.repeat(66_000)}, 203.0.113.7"`, '10.0.0.5'],
     [`10.0.0.5 - - ${request} "17.9.9.9 open`, '10.0.0.5'],
-    [`10.0.0.5 - - ${request} "17.0.0.1" "17.9.9.9\\`, '17.0.0.1'],
+    [`10.0.0.5 - - ${request} 17.9.9.9 "x, 17.0.0.1`, '10.0.0.5'],
+    [`10.0.0.5 - - ${request} "17.9.9.9" "17.0.0.1\\`, '10.0.0.5'],
     // The second word may be the host that a visitor wrote.
     [`203.0.113.9 17.9.9.9 - ${request}`, '203.0.113.9'],
     [`203.0.113.9 17.9.9.9 bob ${request} "17.9.9.8"`, '203.0.113.9'],

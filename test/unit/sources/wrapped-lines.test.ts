@@ -91,27 +91,30 @@ test('messages that a program prints before its first request do not hide the fo
 })
 
 test('parts of a line are joined by their stream', () => {
-  const text = clf(`/${'x'.repeat(20_000)}`)
+  // Cut inside of the user agent, which is stored whole: a part that is lost, or of the other stream, changes the event.
+  const texts = ['out', 'err'].map((name) => clf(`/${name}`).replace(UA, `${UA} ${`${name} `.repeat(9_000)}`))
   const cri = (stream: string, tag: string, part: string) => `2026-11-28T20:34:46.12Z ${stream} ${tag} ${part}`
-  const cases: [name: string, lines: readonly string[]][] = [
-    [
-      'cri+combined',
-      [
-        cri('stdout', 'P', text.slice(0, 9_000)),
-        cri('stderr', 'P', 'an er'),
-        cri('stdout', 'P', text.slice(9_000, 18_000)),
-        cri('stderr', 'F', 'ror'),
-        cri('stdout', 'F', text.slice(18_000)),
-      ],
-    ],
-    ['docker+combined', [docker(text.slice(0, 16_384)), docker(`${text.slice(16_384)}\n`)]],
-  ]
-  for (const [name, lines] of cases) {
-    assert.equal(formatOfLines(lines)?.name, name)
-    const results = readWith(name, lines)
-    const last = results.pop()!
-    assert.deepEqual(last, readWith('combined', [text])[0])
-    assert.deepEqual(results[0], { skipped: 'part of a line' })
+  const wraps: Record<string, (stream: string, part: string, isLast: boolean) => string> = {
+    cri: (stream, part, isLast) => cri(stream, isLast ? 'F' : 'P', part),
+    docker: (stream, part, isLast) => JSON.stringify({ log: isLast ? `${part}\n` : part, stream }),
+  }
+  // Which stream writes its next part: one in the middle of the other, in turns, and one after the other.
+  for (const order of ['oeoe', 'oeeo', 'eoeo', 'ooee', 'oeoeoe', 'ooeeeo', 'eooeoe']) {
+    for (const [name, wrap] of Object.entries(wraps)) {
+      const [all, at] = [order.length / 2, { o: 0, e: 0 }]
+      const expected: LineResult[] = []
+      const lines = Array.from(order, (letter) => {
+        const [text, stream] = letter === 'o' ? [texts[0]!, 'stdout'] : [texts[1]!, 'stderr']
+        const n = at[letter as 'o' | 'e']++
+        const isLast = n + 1 === all
+        // Docker's parts have 16,384 bytes.
+        const part = text.slice(n * 16_384, isLast ? undefined : (n + 1) * 16_384)
+        expected.push(isLast ? readWith('combined', [text])[0]! : { skipped: 'part of a line' })
+        return wrap(stream, part, isLast)
+      })
+      assert.equal(formatOfLines(lines)?.name, `${name}+combined`, order)
+      assert.deepEqual(readWith(`${name}+combined`, lines), expected, `${name} ${order}`)
+    }
   }
   const endless = cri('stdout', 'P', 'x'.repeat(600_000))
   assert.deepEqual(readWith('cri+combined', [endless, endless])[1], {

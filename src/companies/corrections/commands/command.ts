@@ -1,16 +1,16 @@
-import type { ClickHouseClient } from '@clickhouse/client'
-import { Command } from 'commander'
-import type { TObject } from 'typebox'
+import { Command, Option } from 'commander'
 import type { CorrectedAnswer, CorrectionWanted } from '../../../../schemas/dashboard/corrections.ts'
+import { UNKNOWN_LIMITS, UNKNOWN_REASONS, type UnknownQuery } from '../../../../schemas/unknown-networks.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { numbered } from '../../../run/counted.ts'
 import { InputError } from '../../../run/errors.ts'
+import { shellWord } from '../../../run/shell-word.ts'
 import { type CliContext, COMMAND_LINE } from '../../../terminal/context.ts'
+import { integerOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
-import { configOf } from '../../../terminal/settings-options.ts'
 import { addSubcommand } from '../../../terminal/subcommand.ts'
-import { tenantOf } from '../../../terminal/tenant-of.ts'
-import type { CompanyCorrections } from '../corrections.ts'
+import { addImport } from '../../imports/commands/import.ts'
+import { assertValid, withCorrections } from './with-corrections.ts'
 
 interface Flags {
   readonly json?: boolean
@@ -23,12 +23,15 @@ interface IntentFlags extends Flags {
 
 const NOTHING = 'nothing to change'
 
-/** `ipid company hide|show|rename|merge|note|tag|owner|list|intent-pages|history|undo` */
+/** `ipid company import|hide|show|rename|merge|note|tag|owner|status|set|columns|list|unknown|intent-pages|history|undo` */
 export function companyCommand(context: CliContext): Command {
   const company = new Command('company')
+  addImport(company, context)
   addCorrections(company, context)
   addTag(company, context)
+  addOwn(company, context)
   addList(company, context)
+  addUnknown(company, context)
   addHistory(company, context)
   addUndo(company, context)
   addIntentPages(company, context)
@@ -45,6 +48,13 @@ function addCorrections(company: Command, context: CliContext): void {
   }))
   one('note <tenant> <company> <text>', 'write a note about a company; "" removes it', (note) => ({ note }))
   one('owner <tenant> <company> <person>', 'set the owner of a company; "" removes it', (owner) => ({ owner }))
+  one(
+    'status <tenant> <company> <status>',
+    'set the status of a company, such as customer; "" removes it',
+    (status) => ({
+      status,
+    }),
+  )
 
   function one(usage: string, about: string, wantedOf: (value: string) => CorrectionWanted): void {
     addSubcommand(company, usage, about).action(
@@ -71,6 +81,41 @@ function addTag(company: Command, context: CliContext): void {
     })
 }
 
+interface ColumnsFlags {
+  readonly json?: boolean
+  readonly remove?: string
+}
+
+/** The commands about columns of the tenant's own. */
+function addOwn(company: Command, context: CliContext): void {
+  addSubcommand(
+    company,
+    'set <tenant> <company> <column> <value>',
+    'set a value in a column of your own; "" removes it',
+  ).action(async (tenant: string, id: string, key: string, value: string, flags: Flags, command: Command) => {
+    await correct(context, command, tenant, flags, [id], { own: { [key]: value } })
+  })
+  addSubcommand(company, 'columns <tenant>', 'list the columns of your own, which imports make')
+    .option('--remove <column>', 'remove one with its values; company undo takes it back')
+    .action(async (name: string, { remove, ...flags }: ColumnsFlags, command: Command) => {
+      if (remove !== undefined) {
+        const answer = await withCorrections(context, command, name, (corrections, tenant) =>
+          corrections.removeColumn(tenant, { key: remove, by: COMMAND_LINE }),
+        )
+        return print(context, flags, answer)
+      }
+      const columns = await withCorrections(context, command, name, (corrections, tenant) =>
+        corrections.columns(tenant),
+      )
+      if (flags.json) return printJson(context.stdout, columns)
+      printTable(
+        context.stdout,
+        ['COLUMN', 'NAME', 'TYPE', 'COMPANIES'],
+        columns.map(({ key, name: title, type, companies }) => [key, title, type, companies]),
+      )
+    })
+}
+
 function addList(company: Command, context: CliContext): void {
   addSubcommand(company, 'list <tenant>', 'list the corrections that hold').action(
     async (name: string, flags: Flags, command: Command) => {
@@ -78,13 +123,53 @@ function addList(company: Command, context: CliContext): void {
       if (flags.json) return printJson(context.stdout, found)
       printTable(
         context.stdout,
-        ['COMPANY', 'HIDDEN', 'NAME', 'MERGED INTO', 'TAGS', 'OWNER', 'NOTE'],
-        found.map(({ company_id, hidden, name, counts_for, tags, owner, note }) => [
-          ...[company_id, hidden ? 'yes' : '', name, counts_for, tags.join(', '), owner, note],
+        ['COMPANY', 'HIDDEN', 'NAME', 'MERGED INTO', 'STATUS', 'TAGS', 'OWNER', 'OWN COLUMNS', 'NOTE'],
+        found.map(({ company_id, hidden, name, counts_for, status, tags, owner, own, note }) => [
+          ...[company_id, hidden ? 'yes' : '', name, counts_for, status, tags.join(', '), owner],
+          ...[
+            Object.entries(own)
+              .map(([key, value]) => `${key}: ${value}`)
+              .join(', '),
+            note,
+          ],
         ]),
       )
     },
   )
+}
+
+function addUnknown(company: Command, context: CliContext): void {
+  const { days, daysMax, rows, rowsMax } = UNKNOWN_LIMITS
+  addSubcommand(company, 'unknown <tenant>', 'list the networks of visits without a company')
+    .addOption(integerOption('days', 'n', 'UTC days, today included', { least: 1, most: daysMax, otherwise: days }))
+    .addOption(integerOption('limit', 'n', 'networks to list', { least: 1, most: rowsMax, otherwise: rows }))
+    .addOption(new Option('--reason <reason>', 'only networks with this reason').choices(UNKNOWN_REASONS))
+    .action(async (name: string, { json, days, limit, reason }: Flags & UnknownQuery, command: Command) => {
+      const [{ findUnknownNetworks }, { QuestionReader }] = await Promise.all([
+        import('../../unknown.ts'),
+        import('../../../stores/clickhouse/reader.ts'),
+      ])
+      const found = await withCorrections(context, command, name, (_, __, client, tenant) =>
+        findUnknownNetworks(new QuestionReader(client), systemClock, tenant, { days, limit, reason }),
+      )
+      if (json) return printJson(context.stdout, found)
+      printTable(
+        context.stdout,
+        ['AS', 'NAME', 'COUNTRY', 'VISITS', 'EVENTS', 'LAST SEEN', 'WHY', 'RULE'],
+        found.networks.map(({ asn, as_name, country_code, visits, events, last_seen, reason, rule }) => [
+          ...[asn === 0 ? '' : `AS${asn}`, as_name, country_code, visits, events, last_seen, reason, rule],
+        ]),
+      )
+      const more = found.total - found.networks.length
+      if (more > 0) printLine(context.stdout, `and ${numbered(more, 'network')} with fewer visits`)
+      const doubtful = found.networks.find(({ reason, rule }) => reason === 'doubtful' && rule === null)
+      if (doubtful === undefined || doubtful.asn === 0) return
+      const subject = `AS${doubtful.asn} - ${shellWord(doubtful.name)}`
+      printLine(
+        context.stdout,
+        `make one a company, for stored visits too: ./ipid rules add ${name} is ${subject} --past all`,
+      )
+    })
 }
 
 function addHistory(company: Command, context: CliContext): void {
@@ -200,41 +285,4 @@ function print(context: CliContext, flags: Flags, answer: CorrectedAnswer): void
       context.stdout,
       `${numbered(answer.companies, 'company', 'companies')} corrected; change ${answer.change_id}`,
     )
-}
-
-async function withCorrections<T>(
-  context: CliContext,
-  command: Command,
-  name: string,
-  use: (corrections: CompanyCorrections, tenantId: string, client: ClickHouseClient) => Promise<T>,
-): Promise<T> {
-  const config = configOf(context, command)
-  const [{ asInstance, clickhouseUrlOf, redisUrlOf }, { withRedis }, { connectClickHouse, DATABASE }] =
-    await Promise.all([
-      import('../../../terminal/instance.ts'),
-      import('../../../terminal/stores.ts'),
-      import('../../../stores/clickhouse/client.ts'),
-    ])
-  const [{ CompanyCorrections }, { correctionsLock }] = await Promise.all([
-    import('../corrections.ts'),
-    import('../lock.ts'),
-  ])
-  const instance = await asInstance(config)
-  const tenant = await tenantOf(instance, name)
-  const url = await clickhouseUrlOf(instance)
-  return await withRedis(await redisUrlOf(instance), async (redis) => {
-    const client = connectClickHouse(url, { application: 'cli', database: DATABASE })
-    try {
-      return await use(new CompanyCorrections(() => client, systemClock, correctionsLock(redis)), tenant.id, client)
-    } finally {
-      await client.close()
-    }
-  })
-}
-
-/** @throws InputError that names the first wrong field */
-async function assertValid(schema: TObject, value: unknown): Promise<void> {
-  const { compileValidator } = await import('../../../pipeline/event/validator.ts')
-  const [problem] = compileValidator(schema)(value)
-  if (problem !== undefined) throw new InputError(`${problem.path} ${problem.message}`)
 }

@@ -1,4 +1,4 @@
-import { Eye, EyeOff, GitMerge, MessageSquare, MoreHorizontal, Tag, User } from 'lucide-preact'
+import { Eye, EyeOff, GitMerge, MessageSquare, MoreHorizontal, Tag, User, UserCheck } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { CompanyRow } from '../../../../schemas/companies.ts'
 import { Button, IconButton } from '../design/button.tsx'
@@ -62,6 +62,7 @@ function Bulk({ tenant, companies, elsewhere, changed, onClear }: BulkProps) {
         trigger={(props) => <IconButton {...props} icon={MoreHorizontal} label="More" size="s" />}
         entries={[
           { label: 'Remove tags…', icon: Tag, onSelect: () => setTask('remove tags') },
+          { label: 'Status…', icon: UserCheck, onSelect: () => setTask('status') },
           { label: 'Owner…', icon: User, onSelect: () => setTask('owner') },
           { label: 'Note…', icon: MessageSquare, onSelect: () => setTask('note') },
           { label: 'Merge into one…', icon: GitMerge, onSelect: () => setTask('merge') },

@@ -1,7 +1,8 @@
 import { useContext } from 'preact/hooks'
 import type { CompanyHeat } from '../../../../schemas/companies.ts'
 import { HeatBadge } from '../design/heat-badge.tsx'
-import { HeatLevelsContext, heatLevel, heatParts } from '../lib/heat.ts'
+import { HeatLevelsContext, heatParts } from '../lib/heat.ts'
+import { heatLevel } from '../lib/heat-level.ts'
 
 interface CompanyHeatBadgeProps {
   /** null: no event in its days. */

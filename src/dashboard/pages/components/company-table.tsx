@@ -1,6 +1,7 @@
 import { Link } from 'wouter-preact'
 import type { CompanyRow, CompanySort } from '../../../../schemas/companies.ts'
 import type { CompanyDetails } from '../../../../schemas/dashboard/companies.ts'
+import type { OwnColumn } from '../../../../schemas/facts.ts'
 import { Badge } from '../design/badge.tsx'
 import { Country } from '../design/flag.tsx'
 import { Row, Text } from '../design/layout.tsx'
@@ -8,8 +9,9 @@ import { Sparkline } from '../design/sparkline.tsx'
 import { Table, type TableColumn } from '../design/table.tsx'
 import { Time } from '../design/time.tsx'
 import { companyPath } from '../lib/company-links.ts'
-import { COLUMNS, type Column } from '../lib/company-view.ts'
+import { type Column, isOwnColumn } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
+import { ownText } from '../lib/own-columns.ts'
 import { CompanyAvatar } from './company-avatar.tsx'
 import { CompanyHeatBadge } from './company-heat.tsx'
 
@@ -21,6 +23,10 @@ const TEXT_PX = 180
 interface CompanyTableProps {
   readonly tenant: string
   readonly rows: readonly CompanyRow[]
+  /** All that a list may have. */
+  readonly columns: readonly Column[]
+  /** Those of the tenant's own. */
+  readonly own: readonly OwnColumn[]
   readonly shown: ReadonlySet<Column['key']>
   readonly sort: CompanySort
   readonly direction: 'asc' | 'desc'
@@ -37,27 +43,29 @@ interface CompanyTableProps {
 
 /** A table of companies. Its headings sort it. */
 export function CompanyTable(props: CompanyTableProps) {
-  const { tenant, rows, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose, onLeftOut } = props
+  const { tenant, rows, own, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose, onLeftOut } = props
   const most = Math.max(0, ...rows.flatMap((row) => detailsOf(row)?.daily_visits ?? []))
   const render = (key: Column['key']) => (row: CompanyRow) =>
     key === 'name' ? (
       <Name tenant={tenant} row={row} hasDomain={shown.has('domain')} isNew={row.first_seen >= newSince} />
     ) : (
-      <Value column={key} row={row} details={detailsOf(row)} mostVisits={most} />
+      <Value column={key} own={own} row={row} details={detailsOf(row)} mostVisits={most} />
     )
-  const columns = COLUMNS.filter(({ key }) => key !== 'domain' && shown.has(key)).map(
-    ({ key, label, isNumber, isExtra, sort: own, first = 'desc' }, i): TableColumn<CompanyRow> => ({
-      key,
-      label,
-      render: render(key),
-      ...(isNumber ? { isNumber } : { text: TEXT_PX }),
-      ...(own !== undefined && { sort: first }),
-      ...(key === 'name' && { text: 340 }),
-      ...(key === 'trend' && { inCard: 'hidden' }),
-      // Those that somebody asked for stay longer.
-      ...(!STAYING.has(key) && { leaves: isExtra ? i : COLUMNS.length + i }),
-    }),
-  )
+  const columns = props.columns
+    .filter(({ key }) => key !== 'domain' && shown.has(key))
+    .map(
+      ({ key, label, isNumber, isExtra, sort: sortsBy, first = 'desc' }, i): TableColumn<CompanyRow> => ({
+        key,
+        label,
+        render: render(key),
+        ...(isNumber ? { isNumber } : { text: TEXT_PX }),
+        ...(sortsBy !== undefined && { sort: first }),
+        ...(key === 'name' && { text: 340 }),
+        ...(key === 'trend' && { inCard: 'hidden' }),
+        // Those that somebody asked for stay longer.
+        ...(!STAYING.has(key) && { leaves: isExtra ? i : props.columns.length + i }),
+      }),
+    )
   return (
     <Table
       label="Companies"
@@ -112,13 +120,19 @@ function Name({ tenant, row, hasDomain, isNew }: NameProps) {
 
 interface ValueProps {
   readonly column: Column['key']
+  readonly own: readonly OwnColumn[]
   readonly row: CompanyRow
   readonly details: CompanyDetails | undefined
   /** Visits of a company on a day, the most in the list. */
   readonly mostVisits: number
 }
 
-function Value({ column, row, details, mostVisits }: ValueProps) {
+function Value({ column, own, row, details, mostVisits }: ValueProps) {
+  const ownColumn = own.find(({ key }) => column === `own.${key}`)
+  if (isOwnColumn(column)) {
+    const text = ownColumn === undefined ? '' : ownText(ownColumn, row.own[ownColumn.key] ?? '')
+    return <>{text || '–'}</>
+  }
   switch (column) {
     case 'first_seen':
     case 'last_seen':
@@ -140,6 +154,8 @@ function Value({ column, row, details, mostVisits }: ValueProps) {
           ))}
         </Row>
       )
+    case 'status':
+      return row.status === '' ? <>–</> : <Badge tone="accent">{row.status}</Badge>
     case 'country_code':
       return <Country code={row.country_code} />
     case 'events':

@@ -4,6 +4,7 @@ import {
   type CompanyCorrection,
   type CorrectionsBody,
 } from '../../../../schemas/dashboard/corrections.ts'
+import { FACT_LIMITS, STATUSES } from '../../../../schemas/facts.ts'
 import { Button } from '../design/button.tsx'
 import { Dialog } from '../design/dialog.tsx'
 import { FieldError, TextArea, TextInput } from '../design/field.tsx'
@@ -13,7 +14,7 @@ import { counted } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
 
 /** A correction that needs a value. `tags` sets those of one company; the other two change them of many. */
-export type CorrectTask = 'rename' | 'note' | 'tags' | 'add tags' | 'remove tags' | 'owner'
+export type CorrectTask = 'rename' | 'note' | 'tags' | 'add tags' | 'remove tags' | 'owner' | 'status'
 
 interface Form {
   readonly title: string
@@ -22,6 +23,7 @@ interface Form {
   readonly maxLength: number
   /** Whether an empty value is allowed. */
   readonly canBeEmpty: boolean
+  readonly suggestions?: readonly string[]
   readonly valueBefore?: (correction: CompanyCorrection | undefined, name: string) => string
   readonly wantedOf: (value: string, correction: CompanyCorrection | undefined) => Partial<CorrectionsBody>
   /** Reports the change, after "Acme" or "3 companies". */
@@ -72,6 +74,12 @@ const FORMS: Readonly<Record<CorrectTask, Form>> = {
     valueBefore: (correction) => correction?.owner ?? '',
     wantedOf: (owner) => ({ owner }),
   },
+  status: {
+    ...{ title: 'Status', label: 'Status', hint: 'A suggestion, or a word of your own. Empty: none' },
+    ...{ done: 'given a status', maxLength: FACT_LIMITS.statusMaxChars, canBeEmpty: true, suggestions: STATUSES },
+    valueBefore: (correction) => correction?.status ?? '',
+    wantedOf: (status) => ({ status }),
+  },
 }
 
 interface CorrectDialogProps {
@@ -113,7 +121,12 @@ export function CorrectDialog({ task, tenant, companies, correction, changed, on
           {task === 'note' ? (
             <TextArea {...field} rows={5} />
           ) : (
-            <TextInput {...field} required={!form.canBeEmpty} autocomplete="off" />
+            <TextInput
+              {...field}
+              required={!form.canBeEmpty}
+              autocomplete="off"
+              {...(form.suggestions && { suggestions: form.suggestions })}
+            />
           )}
           <FieldError error={saving.error} />
           <Row justify="right">

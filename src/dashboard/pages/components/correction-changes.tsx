@@ -61,6 +61,7 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   note: 'note',
   tags: 'tags',
   owner: 'owner',
+  status: 'status',
   intent_pages: 'intent pages',
 }
 
@@ -80,7 +81,7 @@ function wordsOf({ corrections, companies, undoes }: CorrectionChange, companyId
         ? first.value === ''
           ? 'shown again'
           : 'hidden'
-        : `${FIELD_WORDS[first.field] ?? first.field}: ${first.value.replaceAll('\n', ', ') || noneOf(first.field)}`
+        : `${FIELD_WORDS[first.field] ?? first.field.replace(/^own:/, '').replaceAll('_', ' ')}: ${first.value.replaceAll('\n', ', ') || noneOf(first.field)}`
   const of = companies > 1 ? `; of ${counted(companies, 'company', 'companies')}` : ''
   return `${undoes === null ? '' : 'taken back, now '}${words}${of}`
 }

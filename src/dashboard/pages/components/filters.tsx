@@ -2,6 +2,7 @@ import { Plus } from 'lucide-preact'
 import type { Ref } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CompanyChoices, CountedValue } from '../../../../schemas/companies.ts'
+import type { OwnColumn } from '../../../../schemas/facts.ts'
 import { Button } from '../design/button.tsx'
 import { Chip, type ChipOption, Chips, FilterChip } from '../design/chip.tsx'
 import { TextInput } from '../design/field.tsx'
@@ -11,12 +12,16 @@ import { Segmented } from '../design/tabs.tsx'
 import { NOT_KNOWN, SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
 import { country } from '../lib/days.ts'
 import { number } from '../lib/format.ts'
+import { ownTermOf } from '../lib/own-terms.ts'
 import type { UrlChange } from '../lib/url-state.ts'
 import { OtherFilters } from './other-filters.tsx'
+import { OwnFilters } from './own-filters.tsx'
 
 interface FiltersProps {
   readonly state: URLSearchParams
   readonly choices: CompanyChoices | undefined
+  /** Columns of the tenant's own. */
+  readonly columns: readonly OwnColumn[]
   readonly set: (change: UrlChange, replace?: boolean) => void
   /** The field of the search. */
   readonly searchRef: Ref<HTMLInputElement>
@@ -31,6 +36,7 @@ const LISTS = [
   ['tag', 'Tag', 'tag', String],
   ['category', 'Category', 'category', String],
   ['class', 'Class', 'classification', String],
+  ['status', 'Status', 'status', String],
   ['owner', 'Owner', 'owner', String],
   ['source', 'Source', 'source', String],
   ['campaign', 'Campaign', 'campaign', String],
@@ -38,6 +44,7 @@ const LISTS = [
 
 /** Filters that most people need now and then: they are in a menu until they are used. */
 const MORE = {
+  status: 'Status',
   tag: 'Tag',
   visits: 'Visits',
   heat_min: 'Heat',
@@ -53,10 +60,12 @@ const MORE = {
 type More = keyof typeof MORE
 
 /** Filters of the list of companies. The URL holds them. */
-export function Filters({ state, choices, set, searchRef }: FiltersProps) {
+export function Filters({ state, choices, columns, set, searchRef }: FiltersProps) {
   // Ignore an invalid value in the URL.
   const { page_visits_min, visits_min, heat_min, new_since, new_days, hidden, merged } = viewOf(state)
   const [opened, setOpened] = useState<readonly More[]>([])
+  const [openedOwn, setOpenedOwn] = useState<readonly string[]>([])
+  const own = state.getAll('own')
   const change = (name: string, value: string | readonly string[]) => set({ [name]: value, page: '' })
   const isShown = (name: string) => !(name in MORE) || state.has(name) || opened.includes(name as More)
   const isOpenAtFirst = (name: string) => opened.includes(name as More)
@@ -146,6 +155,12 @@ export function Filters({ state, choices, set, searchRef }: FiltersProps) {
             onChange={(value) => change('merged', value)}
           />
         )}
+        <OwnFilters
+          columns={columns}
+          terms={own}
+          opened={openedOwn}
+          onChange={(terms) => set({ own: terms, page: '' })}
+        />
         <OtherFilters state={state} set={set} />
         {more.length > 0 && (
           <Menu
@@ -155,7 +170,12 @@ export function Filters({ state, choices, set, searchRef }: FiltersProps) {
                 Filter
               </Button>
             )}
-            entries={more.map((name) => ({ label: MORE[name], onSelect: () => setOpened([...opened, name]) }))}
+            entries={[
+              ...more.map((name) => ({ label: MORE[name], onSelect: () => setOpened([...opened, name]) })),
+              ...columns
+                .filter(({ key }) => !openedOwn.includes(key) && !own.some((term) => ownTermOf(term)?.key === key))
+                .map(({ key, name }) => ({ label: name, onSelect: () => setOpenedOwn([...openedOwn, key]) })),
+            ]}
           />
         )}
       </Chips>

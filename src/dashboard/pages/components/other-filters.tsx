@@ -12,6 +12,7 @@ const LABELS: Readonly<Record<Other, readonly [label: string, before: string]>> 
   classification_not: ['Class', 'not'],
   tag_not: ['Tag', 'not'],
   owner_not: ['Owner', 'not'],
+  status_not: ['Status', 'not'],
   source_not: ['Source', 'not'],
   campaign_not: ['Campaign', 'not'],
   visits_max: ['Visits', 'at most'],

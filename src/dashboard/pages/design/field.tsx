@@ -90,6 +90,8 @@ interface TextInputProps
   /** When the value is finished: on Enter, or when the field is left. */
   readonly onChange?: (value: string) => void
   readonly isMono?: boolean
+  /** Values that the browser offers; others are allowed. */
+  readonly suggestions?: readonly string[]
   readonly inputRef?: Ref<HTMLInputElement>
 }
 
@@ -105,6 +107,7 @@ export function TextInput(props: TextInputProps) {
     onInput,
     onChange,
     inputRef,
+    suggestions,
     type = 'text',
     ...native
   } = props
@@ -120,8 +123,21 @@ export function TextInput(props: TextInputProps) {
             onChange={(event) => onChange?.(event.currentTarget.value)}
             {...ids}
             {...native}
+            list={suggestions && `${ids.id}-list`}
           />
         )
+        if (suggestions !== undefined) {
+          return (
+            <>
+              {input}
+              <datalist id={`${ids.id}-list`}>
+                {suggestions.map((value) => (
+                  <option key={value} value={value} />
+                ))}
+              </datalist>
+            </>
+          )
+        }
         if (type !== 'search') return input
         return (
           <div class="ui-search">

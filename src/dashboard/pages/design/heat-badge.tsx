@@ -1,5 +1,6 @@
 import './heat-badge.css'
 import { Flame } from 'lucide-preact'
+import type { HeatLevel } from '../lib/heat-level.ts'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 import { Tooltip } from './tooltip.tsx'
@@ -9,9 +10,6 @@ export interface HeatPart {
   readonly label: string
   readonly points: number
 }
-
-/** How a heat compares with the others: `top`: the highest tenth; `medium`: the higher half. */
-export type HeatLevel = 'low' | 'medium' | 'top'
 
 interface HeatBadgeProps {
   /** 0 to 100. */

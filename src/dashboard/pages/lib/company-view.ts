@@ -1,11 +1,13 @@
 import type { CompanySort, CompanyView } from '../../../../schemas/companies.ts'
+import type { OwnColumn } from '../../../../schemas/facts.ts'
 import { cutText } from '../../../run/cut-text.ts'
 import { type DayRange, daysOfRange, isRangeName, type RangeName } from '../design/ranges.ts'
 import { daysAgo } from './days.ts'
+import { ownTermOf } from './own-terms.ts'
 
 /** A column of the list of companies. */
 export interface Column {
-  readonly key: CompanySort | 'industry_category' | 'trend' | 'tags' | 'owner'
+  readonly key: CompanySort | 'industry_category' | 'trend' | 'tags' | 'owner' | 'status' | `own.${string}`
   readonly label: string
   readonly isNumber?: true
   /** Undefined: not sortable. */
@@ -35,16 +37,31 @@ export const COLUMNS: readonly Column[] = [
   { key: 'industry_category', label: 'Category', isExtra: true },
   { key: 'tags', label: 'Tags', isExtra: true },
   { key: 'owner', label: 'Owner', isExtra: true },
+  { key: 'status', label: 'Status', isExtra: true },
   { ...figure('unique_ips', 'Unique IPs'), isExtra: true },
   { ...figure('quality', 'Quality'), isExtra: true },
 ]
+
+/** The columns of a list, with those of the tenant's own. */
+export function listColumns(own: readonly OwnColumn[]): readonly Column[] {
+  return [
+    ...COLUMNS,
+    ...own.map(({ key, name, type }): Column => {
+      const column = { key: `own.${key}`, label: name, isExtra: true } as const
+      return type === 'number' ? { ...column, isNumber: true } : column
+    }),
+  ]
+}
+
+/** Whether a column is one of the tenant's own. */
+export const isOwnColumn = (name: string): name is `own.${string}` => name.startsWith('own.')
 
 /** The columns that a URL shows: `hide` leaves out, `show` adds. */
 export function shownColumns(state: URLSearchParams): Set<Column['key']> {
   const names = (name: string) => new Set((state.get(name) ?? '').split(','))
   const [hidden, added] = [names('hide'), names('show')]
   const isShown = ({ key, isExtra }: Column) => key === 'name' || (isExtra ? added.has(key) : !hidden.has(key))
-  return new Set(COLUMNS.filter(isShown).map(({ key }) => key))
+  return new Set<Column['key']>([...COLUMNS.filter(isShown).map(({ key }) => key), ...[...added].filter(isOwnColumn)])
 }
 
 /** The part of a URL that shows these columns. */
@@ -53,7 +70,8 @@ export function columnsChange(shown: ReadonlySet<Column['key']>): { hide: string
     COLUMNS.filter((column) => (column.isExtra === true) === isExtra && shown.has(column.key) === isExtra)
       .map(({ key }) => key)
       .join()
-  return { hide: names(false), show: names(true) }
+  const own = [...shown].filter(isOwnColumn)
+  return { hide: names(false), show: [names(true), ...own].filter((name) => name !== '').join() }
 }
 
 /** A value of a filter that matches unknown ones. */
@@ -82,6 +100,8 @@ export function viewOf(state: URLSearchParams): CompanyView {
     campaign: values('campaign'),
     tag: values('tag'),
     owner: values('owner'),
+    status: values('status'),
+    own: values('own')?.filter((term) => ownTermOf(term) !== undefined),
     hidden: hiddenOf(of('hidden')),
     merged: of('merged') === 'only' ? 'only' : undefined,
     page_visits_min: wholeOf(of('page_visits_min')),
@@ -159,6 +179,7 @@ export const OTHER_LISTS = [
   'classification_not',
   'tag_not',
   'owner_not',
+  'status_not',
   'source_not',
   'campaign_not',
 ] as const
@@ -177,6 +198,8 @@ export const FILTER_NAMES = [
   'campaign',
   'tag',
   'owner',
+  'status',
+  'own',
   'hidden',
   'merged',
   'page_visits_min',

@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import type { CompanyHeat, HeatLevels } from '../../../../schemas/companies.ts'
-import type { HeatLevel, HeatPart } from '../design/heat-badge.tsx'
+import type { HeatPart } from '../design/heat-badge.tsx'
 import { counted, number } from './format.ts'
 
 /** The parts of a heat, in words; empty when it is 0. */
@@ -17,10 +17,3 @@ export function heatParts(heat: CompanyHeat | null): HeatPart[] {
 
 /** The spread of the heat of the tenant that the page is about; undefined while it loads. */
 export const HeatLevelsContext = createContext<HeatLevels | undefined>(undefined)
-
-/** The level of a heat among those of the tenant. Where half of the companies have the highest heat, none is above the others. */
-export function heatLevel(heat: number, levels: HeatLevels | undefined): HeatLevel {
-  const { median, top } = levels ?? { median: null, top: null }
-  if (median === null || top === null || heat < median) return 'low'
-  return heat >= top && top > median ? 'top' : 'medium'
-}

@@ -35,8 +35,8 @@ export function useTransfers(tenant: string): readonly Transfer[] {
   return all.filter((transfer) => transfer.tenant === tenant)
 }
 
-/** Body of an upload or preview: the `UploadChoice`, then bytes of the file, read while they are sent. */
-export function bodyOf(choice: UploadChoice, file: Blob): Blob {
+/** Body of an upload or preview: a choice of how to read the file, then its bytes, read while they are sent. */
+export function bodyOf(choice: object, file: Blob): Blob {
   return new Blob([`${JSON.stringify(choice)}\n`, file])
 }
 

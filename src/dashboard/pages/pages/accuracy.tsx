@@ -12,7 +12,9 @@ import { counted, number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { Corrections } from './accuracy/corrections.tsx'
 import { Interval } from './accuracy/interval.tsx'
+import { Named } from './accuracy/named.tsx'
 import { Proposals } from './accuracy/proposals.tsx'
 
 const SPANS = ['7', '30', '90'] as const
@@ -38,7 +40,9 @@ export function Accuracy({ parameters }: PageProps) {
         />
       }
     >
+      <Named tenant={tenant} days={days} />
       <Precision tenant={tenant} days={days} />
+      <Corrections tenant={tenant} days={days} />
       <Proposals tenant={tenant} />
       <Section
         title="Try other data"

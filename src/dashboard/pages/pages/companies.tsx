@@ -1,15 +1,16 @@
-import { Building2, Columns3, Keyboard, SearchX } from 'lucide-preact'
+import { Building2, Columns3, FileUp, Keyboard, SearchX } from 'lucide-preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CompanyRow } from '../../../../schemas/companies.ts'
 import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
 import { CORRECTION_LIMITS } from '../../../../schemas/dashboard/corrections.ts'
+import type { UnknownVisits } from '../../../../schemas/unknown-networks.ts'
 import { CompanyBulk } from '../components/company-bulk.tsx'
 import { CompanyTable } from '../components/company-table.tsx'
 import { ExportCsv } from '../components/export-csv.tsx'
 import { Filters } from '../components/filters.tsx'
 import { SegmentBar, useShownSegment } from '../components/segment-bar.tsx'
-import { Button, IconButton } from '../design/button.tsx'
+import { Button, IconButton, LinkButton } from '../design/button.tsx'
 import { CodeLine } from '../design/code.tsx'
 import { DateRange } from '../design/date-range.tsx'
 import { Facts } from '../design/details.tsx'
@@ -23,10 +24,10 @@ import { Popover } from '../design/popover.tsx'
 import type { DayRange } from '../design/ranges.ts'
 import { Loading } from '../design/skeleton.tsx'
 import {
-  COLUMNS,
   type Column,
   columnsChange,
   FILTER_NAMES,
+  listColumns,
   PAGE_ROWS,
   pageOf,
   rangeChange,
@@ -38,6 +39,7 @@ import {
 } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
 import { ingestLine } from '../lib/ingest-line.ts'
+import { useOwnColumns } from '../lib/own-columns.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
 import { useUrlState } from '../lib/url-state.ts'
@@ -83,6 +85,8 @@ export function Companies({ parameters }: PageProps) {
     const known = new Map([...chosen, ...rows.map((row) => [row.company_id, row] as const)])
     setChosen(new Map([...ids].slice(0, CORRECTION_LIMITS.companies).map((id) => [id, known.get(id)!])))
   }
+  const own = useOwnColumns(tenant).columns
+  const columns = listColumns(own)
   const shown = shownColumns(state)
   const hide = (state.get('hide') ?? '').split(',').filter((name) => name !== '')
   const range = rangeOf(state)
@@ -91,9 +95,10 @@ export function Companies({ parameters }: PageProps) {
     <Page
       title={segment?.name ?? 'Companies'}
       description={
-        segment === undefined
-          ? 'Events count on their own day (UTC).'
-          : 'A segment: companies with these filters now. Events count on their own day (UTC).'
+        <>
+          {segment !== undefined && 'A segment: companies with these filters now. '}
+          Events count on their own day (UTC). {list.value !== undefined && <UnknownLink tenant={tenant} />}
+        </>
       }
       actions={
         <>
@@ -102,12 +107,15 @@ export function Companies({ parameters }: PageProps) {
             hasAll
             onChange={(next) => set({ ...rangeChange(next), page: '' })}
           />
+          <LinkButton icon={FileUp} href={`/t/${tenant}/companies/import`}>
+            Import
+          </LinkButton>
           <ExportCsv tenant={tenant} view={view} hide={hide} chosen={[...chosen.keys()]} />
         </>
       }
     >
       <Stack gap={3}>
-        <Filters state={state} choices={choices.value} set={set} searchRef={searchField} />
+        <Filters state={state} choices={choices.value} columns={own} set={set} searchRef={searchField} />
         <Row justify="between">
           {chosen.size > 0 ? (
             <CompanyBulk
@@ -141,7 +149,12 @@ export function Companies({ parameters }: PageProps) {
                 Clear filters
               </Button>
             )}
-            <ColumnChoice shown={shown} leftOut={leftOut} onChange={(next) => set(columnsChange(next), true)} />
+            <ColumnChoice
+              columns={columns}
+              shown={shown}
+              leftOut={leftOut}
+              onChange={(next) => set(columnsChange(next), true)}
+            />
             <Keys searchField={searchField} />
           </Row>
         </Row>
@@ -160,6 +173,8 @@ export function Companies({ parameters }: PageProps) {
         <CompanyTable
           tenant={tenant}
           rows={rows}
+          columns={columns}
+          own={own}
           shown={shown}
           sort={view.sort ?? 'last_seen'}
           direction={view.direction ?? 'desc'}
@@ -180,6 +195,17 @@ export function Companies({ parameters }: PageProps) {
         <Pager page={page} total={total} onChange={(next) => set({ page: next === 1 ? '' : String(next) })} />
       )}
     </Page>
+  )
+}
+
+/** Leads to the visits without a company, if there are any. Asked after the list, which it must not delay. */
+function UnknownLink({ tenant }: { readonly tenant: string }) {
+  const { value } = useData<UnknownVisits>(`/api/tenants/${tenant}/companies/unknown/visits`)
+  if (value === undefined || value.visits === 0) return null
+  return (
+    <Link href={`/t/${tenant}/companies/unknown`}>
+      {counted(value.visits, 'visit')} in {value.days} days {value.visits === 1 ? 'has' : 'have'} no company
+    </Link>
   )
 }
 
@@ -219,15 +245,16 @@ function Nothing({ tenant, isFiltered, hasDays, onAllTime }: NothingProps) {
 }
 
 interface ColumnChoiceProps {
+  readonly columns: readonly Column[]
   readonly shown: ReadonlySet<Column['key']>
   /** Columns that are shown as soon as the window is wider. */
   readonly leftOut: readonly string[]
   readonly onChange: (shown: ReadonlySet<Column['key']>) => void
 }
 
-function ColumnChoice({ shown, leftOut, onChange }: ColumnChoiceProps) {
+function ColumnChoice({ columns, shown, leftOut, onChange }: ColumnChoiceProps) {
   const toggled = (key: Column['key']) =>
-    new Set(COLUMNS.map((column) => column.key).filter((each) => shown.has(each) !== (each === key)))
+    new Set(columns.map((column) => column.key).filter((each) => shown.has(each) !== (each === key)))
   return (
     <Popover
       label="Columns"
@@ -240,14 +267,16 @@ function ColumnChoice({ shown, leftOut, onChange }: ColumnChoiceProps) {
     >
       {() => (
         <Fieldset legend="Columns that are shown">
-          {COLUMNS.filter(({ key }) => key !== 'name').map(({ key, label }) => (
-            <Checkbox
-              key={key}
-              label={leftOut.includes(key) ? `${label} (needs a wider window)` : label}
-              isChecked={shown.has(key)}
-              onChange={() => onChange(toggled(key))}
-            />
-          ))}
+          {columns
+            .filter(({ key }) => key !== 'name')
+            .map(({ key, label }) => (
+              <Checkbox
+                key={key}
+                label={leftOut.includes(key) ? `${label} (needs a wider window)` : label}
+                isChecked={shown.has(key)}
+                onChange={() => onChange(toggled(key))}
+              />
+            ))}
         </Fieldset>
       )}
     </Popover>

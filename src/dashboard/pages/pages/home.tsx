@@ -1,6 +1,7 @@
 import { Building2 } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import { HOME, type HomeAnswer, type HomeCompany, type RisingCompany } from '../../../../schemas/dashboard/home.ts'
 import type { PlanUsage } from '../../../../schemas/dashboard/overview.ts'
 import type { PagesAnswer } from '../../../../schemas/dashboard/pages.ts'
@@ -19,6 +20,7 @@ import { Time } from '../design/time.tsx'
 import { companiesPath } from '../lib/company-links.ts'
 import { counted, number, percent, shortDay } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
+import { namedSentence } from '../lib/named-sentence.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
 import { useData } from '../lib/use-data.ts'
@@ -104,6 +106,7 @@ function Week({ tenant, answer }: WeekProps) {
           on the 7 days before
         </Stat>
       </Stats>
+      <Named tenant={tenant} answer={answer} />
       <Filtered tenant={tenant} answer={answer} />
       <Grid min={420} gap={5}>
         <Companies
@@ -234,6 +237,16 @@ function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly fro
         />
       )}
     </Card>
+  )
+}
+
+/** How many events could be named, and why the others could not. */
+function Named({ tenant, answer: { named } }: WeekProps) {
+  if (named.now.events === 0) return null
+  return (
+    <Text isMeasured>
+      {namedSentence(named)} <Link href={`/t/${tenant}/accuracy`}>By week</Link>
+    </Text>
   )
 }
 

@@ -55,7 +55,13 @@ function UploadsOf({ tenant }: { readonly tenant: string }) {
   return (
     <Page title="Uploads" description="Events of a file: of a log, an export, or another tool.">
       {file === undefined || limits === undefined ? (
-        <DropZone onFiles={take} isOver={isOver} note={limits && limitsText(limits)} />
+        <DropZone
+          title="Drop a file of events here, or choose one"
+          about="NDJSON or CSV, plain or gzip. You see a preview first; nothing is stored before."
+          onFiles={take}
+          isOver={isOver}
+          note={limits && limitsText(limits)}
+        />
       ) : (
         <FilePreview key={keyOf(file)} tenant={tenant} file={file} limits={limits} onClose={() => setFile(undefined)} />
       )}

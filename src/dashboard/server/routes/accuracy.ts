@@ -3,7 +3,7 @@ import type { ClickHouseAccuracy } from '../../queries/accuracy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface AccuracyDependencies {
-  readonly accuracy: Pick<ClickHouseAccuracy, 'quality' | 'proposals'>
+  readonly accuracy: Pick<ClickHouseAccuracy, 'named' | 'corrections' | 'quality' | 'proposals'>
 }
 
 const DAYS = 30
@@ -18,6 +18,20 @@ export function accuracyRoutes({ accuracy }: AccuracyDependencies): DashboardRou
       endsWithCaller: true,
       query: AccuracyQuery,
       handle: async ({ tenant, query }) => json(await accuracy.quality(tenant, query.days ?? DAYS)),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/accuracy/named',
+      endsWithCaller: true,
+      query: AccuracyQuery,
+      handle: async ({ tenant, query }) => json(await accuracy.named(tenant.id, query.days ?? DAYS)),
+    }),
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/accuracy/corrections',
+      endsWithCaller: true,
+      query: AccuracyQuery,
+      handle: async ({ tenant, query }) => json(await accuracy.corrections(tenant, query.days ?? DAYS)),
     }),
     route({
       method: 'GET',

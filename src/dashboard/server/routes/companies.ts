@@ -14,6 +14,7 @@ import {
   type CompanyReason,
   type CompanySource,
 } from '../../../../schemas/dashboard/company.ts'
+import { UNKNOWN_LIMITS, UnknownQuery, type UnknownVisits } from '../../../../schemas/unknown-networks.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import type { StoredCompany } from '../../../companies/company.ts'
 import { companiesCsv } from '../../../companies/csv.ts'
@@ -23,6 +24,7 @@ import type { HttpResponse } from '../../../http/engine/response.ts'
 import { explain } from '../../../lookup/explain.ts'
 import type { Lookup, LookupService } from '../../../lookup/lookup.ts'
 import { parseAddress } from '../../../pipeline/event/address.ts'
+import { forCaller } from '../../../run/caller.ts'
 import { TenantSlots } from '../../../run/tenant-slots.ts'
 import { EXPORTS } from '../../../stores/clickhouse/read-limits.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -47,7 +49,13 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       status: 200,
       type: 'text/csv; charset=utf-8',
       headers: { 'content-disposition': `attachment; filename="companies-${tenant}-${days}.csv"` },
-      body: untilLeft((left) => exports.pass(tenant, companiesCsv(companies.rows(tenant, view, left, chosen), hide))),
+      body: untilLeft((left) => {
+        const rows = companies.rows(tenant, view, left, chosen)
+        return exports.pass(
+          tenant,
+          companiesCsv(rows, () => forCaller(left, () => companies.ownColumns(tenant)), hide),
+        )
+      }),
     }
   }
   const levels = new LRUCache<string, HeatLevels>({ max: LEVELS_MAX, ttl: LEVELS_TTL_MS })
@@ -102,6 +110,23 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       endsWithCaller: true,
       async handle({ tenant }) {
         const answer: CompaniesVersion = { version: await companies.version(tenant.id) }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/unknown`,
+      endsWithCaller: true,
+      query: UnknownQuery,
+      handle: async ({ tenant, query }) => json(await companies.unknownNetworks(tenant, query)),
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/unknown/visits`,
+      endsWithCaller: true,
+      async handle({ tenant }) {
+        const { days } = UNKNOWN_LIMITS
+        const answer: UnknownVisits = { days, visits: await companies.unknownVisits(tenant.id, days) }
         return json(answer)
       },
     }),

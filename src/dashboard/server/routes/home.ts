@@ -1,9 +1,10 @@
-import type { HomeAnswer } from '../../../../schemas/dashboard/home.ts'
+import { HOME, type HomeAnswer } from '../../../../schemas/dashboard/home.ts'
 import { type ClickHouseHome, weekOf } from '../../../companies/home.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
+import type { AccuracyDependencies } from './accuracy.ts'
 import { type OverviewDependencies, planUsage, trafficWarning } from './overview.ts'
 
-export interface HomeDependencies extends OverviewDependencies {
+export interface HomeDependencies extends OverviewDependencies, AccuracyDependencies {
   readonly home: ClickHouseHome
 }
 
@@ -14,11 +15,12 @@ export function homeRoute(parts: HomeDependencies): DashboardRoute {
     path: '/api/tenants/:tenant/home',
     endsWithCaller: true,
     async handle({ tenant }) {
-      const { companies, home, overview, senders, clock } = parts
+      const { accuracy, companies, home, overview, senders, clock } = parts
       const nowMs = clock.now()
-      const [week, outcomes, version, warning, used] = await Promise.all([
+      const [week, outcomes, { now, before }, version, warning, used] = await Promise.all([
         home.week(tenant.id, nowMs),
         overview.outcomes(tenant.id, weekOf(nowMs)),
+        accuracy.named(tenant.id, HOME.weekDays),
         companies.version(tenant.id),
         trafficWarning(senders, tenant),
         planUsage(parts, tenant),
@@ -26,6 +28,7 @@ export function homeRoute(parts: HomeDependencies): DashboardRoute {
       const answer: HomeAnswer = {
         ...week,
         outcomes: [...outcomes],
+        named: { now, before },
         has_events: version !== '0',
         warning,
         usage: used,

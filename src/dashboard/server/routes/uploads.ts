@@ -12,8 +12,7 @@ import {
 import { limitBytes } from '../../../http/engine/decode-stream.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { foundJob, foundPage } from '../../../http/route/job.ts'
-import { parseJson } from '../../../http/route/parse-json.ts'
-import { assertSchema, schemaError } from '../../../http/route/schema.ts'
+import { schemaError } from '../../../http/route/schema.ts'
 import type { BatchJobs, JobFiles } from '../../../pipeline/declaration/batch-jobs.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
 import type { Advice } from '../../../pipeline/sources/batch/files/conversion.ts'
@@ -24,6 +23,7 @@ import { shownFileName } from '../../../pipeline/sources/batch/files/file-name.t
 import { previewFile } from '../../../pipeline/sources/batch/files/preview.ts'
 import { receiveUpload } from '../../../pipeline/sources/batch/receive-upload.ts'
 import type { UploadedFiles } from '../../../pipeline/sources/batch/redis/uploaded-files.ts'
+import { CHOICE_MAX_BYTES, readChoice } from '../choice-line.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { type Judge, previewAnswer } from '../upload-preview.ts'
 
@@ -96,7 +96,7 @@ function previewRoute({ judge }: UploadDependencies): DashboardRoute {
     changes: false,
     streamedMaxBytes: CHOICE_MAX_BYTES + PREVIEW_BYTES,
     async handle({ exchange, tenant }) {
-      const { choice, file } = await readChoice(exchange.stream())
+      const { choice, file } = await readChoice(exchange.stream(), validate)
       const parts: Buffer[] = []
       for await (const bytes of limitBytes(file, PREVIEW_BYTES)) parts.push(bytes)
       const { whole: isWhole = false, guess: guesses = false } = choice
@@ -125,7 +125,7 @@ function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadDepend
     path: '/api/tenants/:tenant/uploads',
     streamedMaxBytes: CHOICE_MAX_BYTES + BATCH_LIMITS.bodyMaxBytes,
     async handle({ exchange, tenant }) {
-      const { choice, file } = await readChoice(exchange.stream())
+      const { choice, file } = await readChoice(exchange.stream(), validate)
       const content = createHash('sha256')
       const events = convertedFile(choice.name, file, fileChoice(choice), limits, (part) => content.update(part))
       // The last byte tells whether the file is a repeat. Decide that before the job exists.
@@ -148,10 +148,6 @@ function uploadRoute({ jobs, uploadedFiles, limits = FILE_LIMITS }: UploadDepend
   })
 }
 
-/** Maximum size of the first line of an upload. It is not a header, because many column names would not fit. */
-const CHOICE_MAX_BYTES = 262_144
-
-const LINE_FEED = 10
 /** Includes blank lines, which are not events but take time. */
 const LINES_MAX = 4 * BATCH_LIMITS.linesMax
 const validate = compileValidator(UploadChoice)
@@ -162,37 +158,6 @@ const FIELDS: Advice = {
   address: (column) => `such as the column "${column}"`,
   dateOrder: 'choose the order of dates',
   encoding: 'if the file has another encoding, choose it',
-}
-
-/**
- * Reads the first line of a body, which says how to read the file after it.
- * @throws HttpError 400 or 422 when the line is missing or invalid
- */
-async function readChoice(
-  body: AsyncGenerator<Buffer>,
-): Promise<{ readonly choice: UploadChoice; readonly file: AsyncIterable<Buffer> }> {
-  const parts: Buffer[] = []
-  let bytes = 0
-  for (;;) {
-    const next = await body.next()
-    if (next.done) throw new HttpError(400, 'the body has no line that says how to read the file')
-    const end = next.value.indexOf(LINE_FEED)
-    bytes += end < 0 ? next.value.length : end
-    if (bytes > CHOICE_MAX_BYTES) throw new HttpError(400, 'the line that says how to read the file is too long')
-    if (end < 0) {
-      parts.push(next.value)
-      continue
-    }
-    parts.push(next.value.subarray(0, end))
-    const choice = parseJson(Buffer.concat(parts).toString('utf8'))
-    assertSchema(validate, choice)
-    return { choice, file: restOf(next.value.subarray(end + 1), body) }
-  }
-}
-
-async function* restOf(first: Buffer, body: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  if (first.length > 0) yield first
-  yield* body
 }
 
 /** @throws HttpError 422 when the encoding is unknown */

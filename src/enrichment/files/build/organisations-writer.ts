@@ -34,10 +34,8 @@ export async function writeTables(tables: readonly TableFile[], builtAtMs: numbe
     buildEpoch: Math.floor(builtAtMs / 1_000),
   })
   const domains = new DomainsByName()
-  const recordOf = (attributes: RowAttributes, scope: Scope) => {
-    const name = nameWithoutDomain(attributes)
-    return compiledRecord(attributes, name === undefined ? undefined : domains.domainOf(name), scope)
-  }
+  const recordOf = (attributes: RowAttributes, scope: Scope) =>
+    compiledRecord(attributes, domains.domainOf(attributes), scope)
   const systems = new Map<number, RowAttributes>()
   let rows = 0
   let networks = 0
@@ -52,9 +50,8 @@ export async function writeTables(tables: readonly TableFile[], builtAtMs: numbe
         continue
       }
       networks++
-      const name = nameWithoutDomain(attributes)
       // A later row may still bring the domain of this name.
-      if (name === undefined || domains.domainOf(name) !== undefined) {
+      if (domains.isSettled(attributes)) {
         writer.insert(network, recordOf(attributes, 'address'))
       } else {
         writer.insertStored(
@@ -66,8 +63,4 @@ export async function writeTables(tables: readonly TableFile[], builtAtMs: numbe
   }
   const ofSystems = [...systems].map(([asn, attributes]) => ({ asn, record: recordOf(attributes, 'as') }))
   return { writer, rows, isBlank, networks, systems: ofSystems }
-}
-
-function nameWithoutDomain({ business_name: business, org_name: org, domain }: RowAttributes): string | undefined {
-  return domain === undefined ? ((business ?? org) as string | undefined) : undefined
 }

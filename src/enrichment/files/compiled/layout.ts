@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { companionsOf, formatsNamed } from '../formats/formats.ts'
 
 /** Increase it when the compiled form of a table changes. */
-const COMPILER_VERSION = 6
+const COMPILER_VERSION = 7
 
 /** Tables from this size on are compiled by a process that does not serve. Smaller ones load in an instant. */
 const BIG_BYTES = 4 * 1024 * 1024

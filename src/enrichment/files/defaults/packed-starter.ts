@@ -9,7 +9,7 @@ import { packTable } from '../../providers/tables/provider.ts'
 import { nameKeyData } from '../../rules/company-id.ts'
 
 /** Increase it when a packed table changes, or the code that makes keys of names. */
-const PACKER_VERSION = 1
+const PACKER_VERSION = 2
 
 /** The starter organisations. */
 export const STARTER_TABLE = 'organisations.csv'

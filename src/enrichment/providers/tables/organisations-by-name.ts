@@ -1,15 +1,13 @@
 import { NOISE } from '../../../../schemas/classification.ts'
 import { BoundedCache } from '../../bounded-cache.ts'
 import { type Facts, makeFacts } from '../../facts.ts'
-import { nameKey, worldBrands } from '../../rules/company-id.ts'
+import { isNameOfOne, nameKey } from '../../rules/company-id.ts'
 import type { Organisation } from '../../rules/evidence.ts'
 import { fold } from '../../rules/normalise.ts'
 import { organisationIn } from './organisation-row.ts'
 import type { PackedRow, PackedRows } from './packed-rows.ts'
 import { TextIndex } from './text-index.ts'
 
-/** Two companies rarely share a name of this length, so it matches in any country. */
-const ANY_COUNTRY_LENGTH_MIN = 12
 const FACTS_MAX = 2_000
 
 interface Candidate {
@@ -98,8 +96,7 @@ export class OrganisationsByName {
     const known = this.#candidates(this.#names.keys, key).filter(({ row }) =>
       namesOf(row).some((name) => nameKey(name) === key),
     )
-    const isUnmistakable = worldBrands().has(key) || (key.includes('-') && key.length >= ANY_COUNTRY_LENGTH_MIN)
-    return inCountry(known, country, isUnmistakable)
+    return inCountry(known, country, isNameOfOne(key))
   }
 
   #candidates(index: TextIndex, text: string): Candidate[] {

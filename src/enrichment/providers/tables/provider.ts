@@ -8,14 +8,7 @@ import { csvRows } from '../text/csv-rows.ts'
 import { jsonObjects } from '../text/json-lines.ts'
 import { lineError } from '../text/text-file.ts'
 import { DomainsByName } from './domains-by-name.ts'
-import {
-  type OrganisationRow,
-  organisationIn,
-  type RawRow,
-  readRow,
-  TABLE_COLUMNS,
-  type TableColumn,
-} from './organisation-row.ts'
+import { type OrganisationRow, type RawRow, readRow, TABLE_COLUMNS, type TableColumn } from './organisation-row.ts'
 import { indexNames } from './organisations-by-name.ts'
 import { type PackedRow, packRow } from './packed-rows.ts'
 import { type PackedTable, tableOf } from './packed-table.ts'
@@ -73,7 +66,7 @@ export async function packTable(options: Omit<TableOptions, 'name'>): Promise<Pa
   const systems = new Map<number, number>()
   for (const [i, { network, attributes }] of rows.entries()) {
     if (i % ROWS_AT_A_TIME === 0) await setImmediate()
-    const domain = attributes.domain === undefined ? domains.complete(organisationIn(attributes))?.domain : undefined
+    const domain = domains.domainOf(attributes)
     const text = packRow(attributes, domain)
     let number = numbers.get(text)
     if (number === undefined) {

@@ -28,6 +28,11 @@ export function packScatter({ blocks, slash8s, slash16s, slash8 }: Scatter): num
   return digits.reduce((number, digit) => 10 * number + digit, slash8)
 }
 
+/** First byte of the largest block of a packed scatter; 0 without IPv4. */
+export function firstByteOf(packed: number): number {
+  return Math.floor(packed / 1_000)
+}
+
 /**
  * The features of a packed scatter: `r:2` the number of blocks, `8:1` of /8, `16:0` of /16, all as powers of two, also with
  * size and IPv6; `o:193` the first byte.
@@ -41,7 +46,7 @@ export function scatterFeatures(packed: number, size: string, v6: string): strin
     `r:${blocks}`,
     `8:${slash8s}`,
     `16:${slash16s}`,
-    `o:${Math.floor(packed / 1_000)}`,
+    `o:${firstByteOf(packed)}`,
     `8:${slash8s} s:${size}`,
     `r:${blocks} s:${size}`,
     `8:${slash8s} v:${v6}`,

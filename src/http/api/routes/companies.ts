@@ -16,7 +16,7 @@ import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import type { Operation } from '../../route/operation.ts'
 import { pathParameter } from '../../route/path-parameter.ts'
-import { decodeQueryPart, parseQuery, single } from '../../route/query.ts'
+import { decodeQueryPart, parseQuery, single, wholeOf } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
 import { assertSchema, schemaError } from '../../route/schema.ts'
 
@@ -134,13 +134,6 @@ function termsOf(where: string): string[] {
       formatWhere({ [name]: Array.isArray(value) ? [item] : item }),
     ),
   )
-}
-
-function wholeOf(name: string, text: string | undefined, standard: number, max: number): number {
-  if (text === undefined) return standard
-  const value = /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (value < 1 || value > max) throw schemaError([{ path: name, message: `must be a whole number from 1 to ${max}` }])
-  return value
 }
 
 function momentOf(text: string | undefined): number | undefined {

@@ -1,3 +1,4 @@
+import type { ClickHouseClient } from '@clickhouse/client'
 import { Command } from 'commander'
 import type { Config } from '../../../config/config.ts'
 import { systemClock } from '../../../run/clock.ts'
@@ -10,7 +11,8 @@ import { integerOption } from '../../../terminal/integer-option.ts'
 import type { Cell } from '../../../terminal/print.ts'
 import { addSettings, INSTANCE_SETTINGS } from '../../../terminal/settings-options.ts'
 import { tenantAndSourcesOf } from '../../../terminal/tenant-of.ts'
-import { ClickHouseTruth, firstDayOf, type TruthSelection } from '../truth.ts'
+import type { AskParameters, AskRows } from '../ask-rows.ts'
+import { ClickHouseTruth, firstDayOf, GENTLE, type TruthSelection } from '../truth.ts'
 
 /** One statement may read all events of the selected days. */
 const STATEMENT_MS = 3_600_000
@@ -32,6 +34,8 @@ export function truthCommand(name: string, days: number): Command {
 /** The tables of a running instance, opened for one command. */
 interface Opened {
   readonly truth: ClickHouseTruth
+  readonly ask: AskRows
+  readonly nowMs: number
   readonly tenant: Tenant
   readonly selection: TruthSelection
   readonly config: Config
@@ -50,10 +54,23 @@ export async function withTruth<T>(
   const client = connectClickHouse(url, { application: 'cli', database: DATABASE, requestTimeoutMs: STATEMENT_MS })
   try {
     const pageSources = unmarkedPageSources(sources)
-    const selection = { tenantId: tenant.id, since: firstDayOf(days, systemClock.now()), pageSources }
-    return await use({ truth: new ClickHouseTruth(client), tenant, selection, config })
+    const nowMs = systemClock.now()
+    const selection = { tenantId: tenant.id, since: firstDayOf(days, nowMs), pageSources }
+    return await use({ truth: new ClickHouseTruth(client), ask: askOf(client), nowMs, tenant, selection, config })
   } finally {
     await client.close()
+  }
+}
+
+function askOf(client: ClickHouseClient): AskRows {
+  return async <Row>(query: string, parameters: AskParameters) => {
+    const result = await client.query({
+      query,
+      query_params: parameters,
+      format: 'JSONEachRow',
+      clickhouse_settings: GENTLE,
+    })
+    return await result.json<Row>()
   }
 }
 

@@ -16,6 +16,7 @@ import { judgedRow, rawRow } from '../../event/make-row.ts'
 import { countOutcome, type OutcomeCounts, outcomeKey, utcDay } from '../../event/outcomes.ts'
 import { countedRow } from '../../event/payload.ts'
 import type { ReadEvent } from '../../event/read-event.ts'
+import { isRequest, type LineJson } from '../formats/line-format.ts'
 import { payloadOf } from '../live/payload.ts'
 import { scanEventLine } from '../live/scan-events.ts'
 import { sliceEvent } from '../live/slice-event.ts'
@@ -317,11 +318,15 @@ export function rejectedLine(reason: string): string {
   return ROW_MARK + reason.replace(/\s+/g, ' ')
 }
 
-/**
- * Replaces a request that is no page view. It is counted as filtered. A feeder of an earlier version rejects it with this reason, because it
- * knows the form of rejected rows only.
- */
+/** Replaces a request that is no page view. It is counted as filtered. Feeders that do not know it cannot read compressed chunks either. */
 export const NO_PAGE_LINE = rejectedLine('is no page view')
+
+/** The line for a line of a log. Undefined for one that is no request, such as a comment. */
+export function lineOfResult(result: LineJson): string | undefined {
+  if ('json' in result) return result.json
+  if ('rejected' in result) return rejectedLine(result.rejected)
+  return isRequest(result) ? NO_PAGE_LINE : undefined
+}
 
 /** The reason of a line from `rejectedLine`; undefined for any other line. */
 function reasonOfRejected(line: string): string | undefined {

@@ -21,7 +21,7 @@ export const caddy: LineFormat = {
       const others = unlessEmpty(without(record, ...PLACED))
       return accessEvent(
         {
-          ip: visitorOfRequest(peerOf(request), [valuesOf(request.headers, 'x-forwarded-for').join(',')], trusted),
+          ip: visitorOfRequest(peerOf(request), valuesOf(request.headers, 'x-forwarded-for').join(','), trusted),
           timestamp: time.time,
           method: textOf(request.method) ?? '',
           status: Number(record.status ?? 0),

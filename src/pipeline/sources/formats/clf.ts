@@ -1,5 +1,5 @@
 import { parseAddress } from '../../event/address.ts'
-import { hasAddress, isProxyIn, type Proxies, saysNoAddress, visitorOfRequest } from '../../event/client-address.ts'
+import { hasAddress, isProxyIn, type Proxies, saysNoAddress, visitorIfAgreed } from '../../event/client-address.ts'
 import { parseTimestamp } from '../../event/timestamp.ts'
 import { type AccessLine, accessEvent, given, urlOf } from './access-line.ts'
 import { type LineFormat, type LineReader, type LineResult, most } from './line-format.ts'
@@ -79,14 +79,14 @@ function addressesOf(
   if (!hasAddress(second)) {
     // lighttpd writes the host where others write the name of identd.
     const host = HOST.test(second) ? second : undefined
-    return { host, ip: addressOrNone(visitorOfRequest(first, forwardedIn(tail), trusted)) }
+    return { host, ip: addressOrNone(visitorIfAgreed(first, forwardedIn(tail), trusted)) }
   }
   const isForwarded = saysNoAddress(first) || (hasAddress(first) && !SERVER_PORT.test(first))
   if (isForwarded && !/^"|,/.test(first) && !saysNoAddress(first) && !isProxyIn(second, trusted)) {
-    return { ip: visitorOfRequest(first, forwardedIn(tail), trusted) }
+    return { ip: visitorIfAgreed(first, forwardedIn(tail), trusted) }
   }
-  if (isForwarded) return { ip: visitorOfRequest(second, [first, ...forwardedIn(tail)], trusted) }
-  return { host: first.replaceAll('"', ''), ip: visitorOfRequest(second, forwardedIn(tail), trusted) }
+  if (isForwarded) return { ip: visitorIfAgreed(second, hasAddress(first) ? [first] : forwardedIn(tail), trusted) }
+  return { host: first.replaceAll('"', ''), ip: visitorIfAgreed(second, forwardedIn(tail), trusted) }
 }
 
 const HOST = /^(?:localhost|(?:[\w-]{1,63}\.)+[a-z][\w-]{1,62})(?::\d{1,5})?$/i
@@ -98,7 +98,7 @@ function addressOrNone(peer: string | undefined): string | undefined {
 
 /** An address on which servers listen. Clients connect from higher ports. */
 const SERVER_PORT = /^"?[\da-f.:[\]]+:(?:\d{1,3}|3000|5000|8000|8080|8443|9000)"?$/i
-const TAIL_MAX_CHARS = 4_096
+const TAIL_MAX_CHARS = 65_536
 /**
  * A value with its name or without, in quotes or as a list with blanks. A quote that is not closed takes the rest of the tail, so that
  * text in quotes never counts as a value, and the time is linear.
@@ -107,15 +107,18 @@ const VALUE = /(?:([\w-]{1,64})=)?(?:"((?:[^"\\]|\\.)*)("|\\?$)|([^\s",=]+(?:,\s
 const FORWARDED_NAME = /^(?:http_)?(?:x[-_]?)?(?:forwarded[-_]?for|fwd|ff|(?:real|(?:true[-_]?)?client)[-_]?ip)$/i
 
 /**
- * The values of a tail that may be `X-Forwarded-For`, in their order: those without a name or with one for it. An upstream server is
- * recognised by its port. The first value with a visitor counts, because most formats have the header right after the user agent.
+ * The values of a tail that may be `X-Forwarded-For`: those without a name or with one for it. An upstream server is recognised by its
+ * port. None of a tail that is too long or has an open quote: a visitor that cuts the header off could put another value in its place.
  */
-function* forwardedIn(tail: string): Generator<string> {
-  for (const [, name, quoted, end, word = ''] of tail.slice(0, TAIL_MAX_CHARS).matchAll(VALUE)) {
-    if (quoted !== undefined && end !== '"') return
+function forwardedIn(tail: string): readonly string[] {
+  const found: string[] = []
+  if (tail.length > TAIL_MAX_CHARS) return found
+  for (const [, name, quoted, end, word = ''] of tail.matchAll(VALUE)) {
+    if (quoted !== undefined && end !== '"') return []
     const value = quoted ?? word
-    if ((name === undefined || FORWARDED_NAME.test(name)) && !SERVER_PORT.test(value)) yield value
+    if ((name === undefined || FORWARDED_NAME.test(name)) && !SERVER_PORT.test(value)) found.push(value)
   }
+  return found
 }
 
 /** `GET /path HTTP/1.1`. A request that is not HTTP has no method. */

@@ -33,7 +33,7 @@ export const envoy: LineFormat = {
       const peer = PEER.exec(last.slice(last.indexOf('"')))?.[1]
       return accessEvent(
         {
-          ip: visitorOfRequest(peer, [forwarded], trusted),
+          ip: visitorOfRequest(peer, forwarded, trusted),
           timestamp: time!,
           method: given(method) ?? '',
           status: Number(status),

@@ -1,4 +1,4 @@
-import { hasAddress, type Proxies, visitorOfRequest } from '../../event/client-address.ts'
+import { hasAddress, type Proxies, visitorIfAgreed } from '../../event/client-address.ts'
 import { readTime } from '../batch/files/timestamps.ts'
 import { accessEvent, given, urlOf } from './access-line.ts'
 import { clfReader, isHaproxyLine, requestOf, withoutHashes } from './clf.ts'
@@ -47,7 +47,7 @@ function resultOf(match: RegExpExecArray, all: boolean, trusted: Proxies | undef
   const isTls = frontend!.endsWith('~')
   return accessEvent(
     {
-      ip: visitorIn(peer === 'unix' ? undefined : peer, headers.forwarded, trusted),
+      ip: visitorIfAgreed(peer === 'unix' ? undefined : peer, headers.forwarded, trusted),
       timestamp: read.time,
       method,
       status: Math.max(Number(status), 0),
@@ -58,18 +58,6 @@ function resultOf(match: RegExpExecArray, all: boolean, trusted: Proxies | undef
     },
     all,
   )
-}
-
-/** A visitor chooses its Host and User-Agent. So lists that name different visitors count as none. */
-function visitorIn(
-  peer: string | undefined,
-  lists: readonly string[],
-  trusted: Proxies | undefined,
-): string | undefined {
-  const own = visitorOfRequest(peer, [], trusted)
-  const visitors = new Set(lists.map((list) => visitorOfRequest(peer, [list], trusted)))
-  visitors.delete(own)
-  return visitors.size === 1 ? [...visitors][0] : own
 }
 
 interface Headers {

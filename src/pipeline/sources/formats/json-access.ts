@@ -99,7 +99,7 @@ export const jsonAccess: LineFormat = {
       const others = unlessEmpty(without(record, ...keys))
       return accessEvent(
         {
-          ip: given(visitorOfRequest(peer, [forwarded], trusted)),
+          ip: given(visitorOfRequest(peer, forwarded, trusted)),
           timestamp: time.time,
           method,
           status: Number(given(status) ?? 0),

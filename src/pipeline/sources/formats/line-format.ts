@@ -82,6 +82,11 @@ export const COMMENT = { skipped: 'comment' } as const satisfies LineResult
 export const BLANK = { skipped: 'blank line' } as const satisfies LineResult
 /** For a line whose rest is in a later one. */
 export const PART = { skipped: 'part of a line' } as const satisfies LineResult
+/** Whether a line that was left out is a request. */
+export function isRequest({ skipped }: { readonly skipped: string }): boolean {
+  return [COMMENT, BLANK, PART].every((other) => other.skipped !== skipped)
+}
+
 /** Why the parts of a line at the end of a file are no event. */
 export const CUT_OFF = 'is a part of a line, and its rest is missing'
 

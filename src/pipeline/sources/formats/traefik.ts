@@ -22,7 +22,7 @@ export const traefik: LineFormat = {
       if ('problem' in time) return { rejected: 'StartUTC is missing, or is no time' }
       return accessEvent(
         {
-          ip: visitorOfRequest(textOf(record.ClientHost), [textOf(record['request_X-Forwarded-For'])], trusted),
+          ip: visitorOfRequest(textOf(record.ClientHost), textOf(record['request_X-Forwarded-For']), trusted),
           timestamp: time.time,
           method: textOf(record.RequestMethod) ?? '',
           status: Number(record.DownstreamStatus ?? 0),

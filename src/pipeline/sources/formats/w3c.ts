@@ -77,7 +77,7 @@ function pathOf(field: Field): string {
 /** CloudFront writes a blank as `%20`, and its `%` encoded again. */
 function visitorOf(field: Field, trusted: Proxies | undefined): string | undefined {
   const forwarded = field('x-forwarded-for') ?? field('cs(x-forwarded-for)')
-  return visitorOfRequest(field('c-ip'), [forwarded && decoded(onceEncoded(forwarded))], trusted)
+  return visitorOfRequest(field('c-ip'), forwarded && decoded(onceEncoded(forwarded)), trusted)
 }
 
 const NO_TIME: LineResult = { rejected: 'has no readable date and time' }

@@ -6,9 +6,9 @@ import type { SourceFacts } from '../../../../schemas/api-key.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import type { Proxies } from '../../event/client-address.ts'
 import { hasTooManyValues, isTooDeep, TOO_DEEP } from '../../event/json-depth.ts'
-import { NO_PAGE_LINE, rejectedLine } from '../batch/read-chunk.ts'
+import { lineOfResult, NO_PAGE_LINE, rejectedLine } from '../batch/read-chunk.ts'
 import { formatOfLines } from '../formats/formats.ts'
-import { BLANK, COMMENT, CUT_OFF, type LineJson, type LineReader, PART, readLine } from '../formats/line-format.ts'
+import { COMMENT, CUT_OFF, type LineJson, type LineReader, readLine } from '../formats/line-format.ts'
 import { MAPPED_FIELDS, type Paths } from '../mapped-fields.ts'
 import { mappedReader, mapsRequest, pageFilter, type ReadMapped } from '../mapping.ts'
 import { instantOf } from '../tools/clock.ts'
@@ -274,13 +274,6 @@ export class EntryReader {
 /** Whether an object may be a line of a container's output, as Docker writes it and Fluent Bit passes it on. */
 function isContainerLine({ log, stream }: JsonObject): boolean {
   return typeof log === 'string' && typeof stream === 'string'
-}
-
-/** Undefined for a line without a request. */
-function lineOfResult(result: LineJson): string | undefined {
-  if ('json' in result) return result.json
-  if ('rejected' in result) return rejectedLine(result.rejected)
-  return [COMMENT, BLANK, PART].some(({ skipped }) => skipped === result.skipped) ? undefined : NO_PAGE_LINE
 }
 
 function objectIn(text: string): JsonObject | undefined {

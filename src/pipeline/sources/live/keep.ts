@@ -3,10 +3,12 @@ import { EVENT_LIMITS } from '../../../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
 import { judge } from '../../../enrichment/judge.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
+import { tooMany } from '../../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../../http/engine/response.ts'
 import { andThen } from '../../../run/and-then.ts'
 import type { Clock } from '../../../run/clock.ts'
 import type { SlicedWork } from '../../../run/slices.ts'
+import { eventTokens, type Limiter } from '../../../tenants/limits/limits.ts'
 import { addressMaskOf, type Caller, type TenantEnricher, tenantKey } from '../../../tenants/tenancy.ts'
 import type { Accepted, Intake, KeepEvents, OtherEvents } from '../../declaration/source.ts'
 import { type Address, parseAddress } from '../../event/address.ts'
@@ -37,14 +39,16 @@ export interface KeepOptions {
   readonly clock: Clock
   /** Undefined: there is no live view. */
   readonly tail?: Pick<EventTail, 'of'> | undefined
+  /** Counts events with a browser key. Undefined: they have no limit. */
+  readonly browserEvents?: Limiter | undefined
   /** See `EventContext`. */
   readonly colocateAmong?: number | undefined
 }
 
 /** See `KeepEvents`. */
 export function keepEvents(options: KeepOptions): KeepEvents {
-  const { intake, enricher, tenantEnricher, hostnames, clock, tail, colocateAmong } = options
-  const keep = (
+  const { intake, enricher, tenantEnricher, hostnames, clock, tail, browserEvents, colocateAmong } = options
+  const store = (
     text: string,
     events: readonly ReadEvent[],
     exchange: Exchange,
@@ -76,16 +80,44 @@ export function keepEvents(options: KeepOptions): KeepEvents {
     if (isShort(events)) return write(acceptEvents(text, events, context, used))
     return andThen(exchange.inSlices(acceptManyEvents(text, events, context, used)), write)
   }
+  const keep: typeof store = (text, events, exchange, caller, respond, others) => {
+    const go = () => store(text, events, exchange, caller, respond, others)
+    if (browserEvents === undefined || caller.source?.isBrowser !== true) return go()
+    return andThen(takeEvents(browserEvents, caller, events, others), go)
+  }
   // `keep` is not async: a promise or an await per request would cost as much as reading an event.
   if (hostnames === undefined) return keep
   return (text, events, exchange, caller, respond, others) =>
     hostnames.prefetch(addressesOf(events)).then(() => keep(text, events, exchange, caller, respond, others))
 }
 
+/** @throws HttpError 429 */
+function takeEvents(
+  limiter: Limiter,
+  caller: Caller,
+  events: readonly ReadEvent[],
+  others: readonly OtherEvents[] = [],
+): void | Promise<void> {
+  const count = others.reduce((sum, other) => sum + other.events, events.length)
+  const tokens = eventTokens(caller, count, charsIn(events))
+  return andThen(limiter.take(caller, tokens), ({ name, allowed, limit, retryAfterSeconds }) => {
+    if (allowed) return
+    throw tooMany(
+      `${name} exceeded: this key is in pages, and may send ${limit} events at once`,
+      retryAfterSeconds,
+      'rate',
+    )
+  })
+}
+
+function charsIn(events: readonly ReadEvent[]): number {
+  return events.reduce((sum, event) => sum + charsOf(event), 0)
+}
+
 /** Whether `/v1/ingest` may take as much in a request. */
 function isShort(events: readonly ReadEvent[]): boolean {
   const { eventsMaxPerRequest, bodyMaxBytes } = EVENT_LIMITS
-  return events.length <= eventsMaxPerRequest && events.reduce((sum, event) => sum + charsOf(event), 0) <= bodyMaxBytes
+  return events.length <= eventsMaxPerRequest && charsIn(events) <= bodyMaxBytes
 }
 
 const PRINTABLE = /^[\x20-\x7e]*$/

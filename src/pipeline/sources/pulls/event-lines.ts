@@ -7,7 +7,7 @@ import type { Proxies } from '../../event/client-address.ts'
 import { peek } from '../batch/files/encoding.ts'
 import { isGzip, isZlibError } from '../batch/files/event-file.ts'
 import { type BadLine, LineSplitter } from '../batch/files/lines.ts'
-import { rejectedLine } from '../batch/read-chunk.ts'
+import { lineOfResult, rejectedLine } from '../batch/read-chunk.ts'
 import {
   formatFor,
   formatNamed,
@@ -44,6 +44,8 @@ export interface EventLines {
   readonly lines: number
   /** How many of these are lines that cannot be events. */
   readonly rejected: number
+  /** How many of these only count a request that is no page view. */
+  readonly noPage: number
   /** Lines of the item so far, including those without an event. */
   readonly read: number
 }
@@ -165,7 +167,7 @@ class ItemReader {
   /** The rejected line for parts whose rest is missing. Call it after `end`. */
   cutOff(): EventLines | undefined {
     if (this.#reader?.isBetween !== false) return undefined
-    return { bytes: Buffer.from(`${rejectedLine(CUT_OFF)}\n`), lines: 1, rejected: 1, read: this.#read }
+    return { bytes: Buffer.from(`${rejectedLine(CUT_OFF)}\n`), lines: 1, rejected: 1, noPage: 0, read: this.#read }
   }
 
   get #texts(): readonly string[] {
@@ -185,7 +187,7 @@ class ItemReader {
   #translate(lines: readonly (string | BadLine)[], reader: LineReader): EventLines | undefined {
     const { skip, id } = this.#options
     const made: string[] = []
-    let rejected = 0
+    let [rejected, noPage] = [0, 0]
     for (const line of lines) {
       const number = ++this.#read
       if (isBlank(line)) continue
@@ -193,12 +195,14 @@ class ItemReader {
         typeof line === 'string'
           ? readLine(reader, line, (event) => eventLine(event, () => derivedUuid(`${id}\n${number}`)))
           : { rejected: line.problem }
-      if (number <= skip || 'skipped' in result) continue
+      const text = number <= skip ? undefined : lineOfResult(result)
+      if (text === undefined) continue
       if ('rejected' in result) rejected++
-      made.push('rejected' in result ? rejectedLine(result.rejected) : result.json)
+      if ('skipped' in result) noPage++
+      made.push(text)
     }
     if (made.length === 0) return undefined
-    return { bytes: Buffer.from(`${made.join('\n')}\n`), lines: made.length, rejected, read: this.#read }
+    return { bytes: Buffer.from(`${made.join('\n')}\n`), lines: made.length, rejected, noPage, read: this.#read }
   }
 }
 

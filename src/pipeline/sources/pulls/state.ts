@@ -4,7 +4,7 @@ import type { Cursor, Pull } from '../../declaration/pull.ts'
 /** The state of a source that ipid pulls, as JSON in Redis. Times are milliseconds since the epoch. */
 export interface PullState {
   readonly cursor: Cursor
-  /** Since the source was created. `lines` are those of events and `rejected` ones; lines that are skipped do not count. */
+  /** Since the source was created. `lines` are those of events and `rejected` ones. */
   readonly counts: {
     readonly objects: number
     readonly refused: number

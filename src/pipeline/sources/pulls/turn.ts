@@ -320,14 +320,14 @@ export class PullTurn {
     }
   }
 
-  async #writeLines(item: PullItem, { bytes, lines, rejected }: EventLines): Promise<void> {
+  async #writeLines(item: PullItem, { bytes, lines, rejected, noPage }: EventLines): Promise<void> {
     this.#job ??= await this.#begin(item)
     this.#job.bytes += bytes.length
     this.#job.lines += lines
     const { counts } = this.#next
     this.#next = {
       ...this.#next,
-      counts: { ...counts, lines: counts.lines + lines, rejected: counts.rejected + rejected },
+      counts: { ...counts, lines: counts.lines + lines - noPage, rejected: counts.rejected + rejected },
     }
     await this.#job.upload.write(bytes)
   }

@@ -138,9 +138,9 @@ export function addressSample(code: string): SetupBlock {
 }
 
 /** The line of the tool's own HTML snippet that sends its events to ipid. @param line that it replaces */
-export function snippetBlock(tool: string, line: string, code: string): SetupBlock {
+export function snippetBlock(tool: string, place: string, code: string): SetupBlock {
   const about = `Leave the rest of the snippet as it is: the script still comes from ${tool}. Its events go to ipid instead.`
-  return { title: `HTML, in the snippet of ${tool} in place of ${line}`, about, key: 'browser', code }
+  return { title: `HTML, in the snippet of ${tool} ${place}`, about, key: 'browser', code }
 }
 
 /** JavaScript that sends to ipid too, and changes nothing for the tool. @param call for events of one's own; undefined: the same as before */

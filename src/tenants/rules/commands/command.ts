@@ -41,7 +41,7 @@ function daysOf(past: string | undefined, verb: 'add' | 'remove', rule: string):
 }
 
 const RULE =
-  'own NETWORK; is NETWORK DOMAIN [NAME]; never-noise or always-noise with a network, an AS or an organisation; keep CLASS'
+  'own NETWORK; is NETWORK|AS DOMAIN|- [NAME]; never-noise or always-noise with a network, an AS or an organisation; keep CLASS'
 
 /** `ipid rules list|add|remove|delete-hidden|check` */
 export function rulesCommand(context: CliContext): Command {

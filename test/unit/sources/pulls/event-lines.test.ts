@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { PullRefusedError } from '../../../../src/pipeline/declaration/pull.ts'
+import { NO_PAGE_LINE, rejectedLine } from '../../../../src/pipeline/sources/batch/read-chunk.ts'
 import { type EventLines, eventLines } from '../../../../src/pipeline/sources/pulls/event-lines.ts'
 
 const AT_MS = Date.UTC(2026, 10, 20)
@@ -22,6 +23,7 @@ async function read(files: readonly Buffer[], { skip = 0, id = 'object', size = 
     events: text === '' ? [] : text.trimEnd().split('\n'),
     lines: found.reduce((sum, { lines }) => sum + lines, 0),
     rejected: found.reduce((sum, { rejected }) => sum + rejected, 0),
+    noPage: found.reduce((sum, { noPage }) => sum + noPage, 0),
     read: found.at(-1)?.read,
     pieces: found,
   }
@@ -70,6 +72,24 @@ test('a part of a line whose rest does not come is a rejected line', async () =>
   const { events, rejected } = await read([Buffer.from(cri('F', LINE) + cri('P', LINE.slice(0, 20)))])
   assert.deepEqual([events.length, rejected], [2, 1])
   assert.match(events[1]!, /its rest is missing/)
+})
+
+test('a request that is no page view is a line that counts it, and a comment is none', async () => {
+  const asset = LINE.replace('/pricing', '/s.css')
+  const noAgent = LINE.replace('Mozilla/5.0', '-')
+  const { events, ...counts } = await read([Buffer.from([LINE, asset, '', noAgent, 'nonsense'].join('\n'))])
+  assert.deepEqual(events.slice(1), [
+    NO_PAGE_LINE,
+    NO_PAGE_LINE,
+    rejectedLine('is not a line of the Common Log Format'),
+  ])
+  assert.deepEqual([counts.lines, counts.rejected, counts.noPage, counts.read], [4, 1, 2, 5])
+  const w3c = ['#Version: 1.0', '#Fields: date time c-ip cs-method cs-uri-stem sc-status']
+  const requests = ['/a', '/b.png'].map((path) => `2026-11-20 10:00:00 17.1.2.3 GET ${path} 200`)
+  const found = await read([Buffer.from([...w3c, ...requests].join('\n'))])
+  assert.deepEqual([found.lines, found.noPage, found.events[1]], [2, 1, NO_PAGE_LINE])
+  // An item of such lines only.
+  assert.deepEqual((await read([Buffer.from(`${asset}\n`.repeat(30))])).events, Array(30).fill(NO_PAGE_LINE))
 })
 
 test('members of a gzip file are read to the last one', async () => {

@@ -1,4 +1,15 @@
-import { ChevronDown, EyeOff, GitMerge, MessageSquare, Pencil, Tag, ThumbsDown, User } from 'lucide-preact'
+import {
+  ChevronDown,
+  Columns3,
+  EyeOff,
+  GitMerge,
+  MessageSquare,
+  Pencil,
+  Tag,
+  ThumbsDown,
+  User,
+  UserCheck,
+} from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CompanyAnswer } from '../../../../../schemas/dashboard/company.ts'
@@ -10,6 +21,8 @@ import type {
 import { CorrectDialog, type CorrectTask } from '../../components/correct-dialog.tsx'
 import { CorrectionChanges } from '../../components/correction-changes.tsx'
 import { MergeDialog } from '../../components/merge-dialog.tsx'
+import { OwnDialog } from '../../components/own-dialog.tsx'
+import { OwnFacts } from '../../components/own-facts.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
 import { Disclosure } from '../../design/details.tsx'
@@ -23,11 +36,12 @@ import { companyPath } from '../../lib/company-links.ts'
 import { correct } from '../../lib/corrections.ts'
 import { counted } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
+import { useOwnColumns } from '../../lib/own-columns.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { NotThem } from './not-them.tsx'
 
-type Task = CorrectTask | 'not them' | 'merge'
+type Task = CorrectTask | 'not them' | 'merge' | 'own'
 
 interface ActionsProps {
   readonly tenant: string
@@ -41,6 +55,7 @@ interface ActionsProps {
 export function CompanyActions({ tenant, answer, correction, changed }: ActionsProps) {
   const [task, setTask] = useState<Task>()
   const { company } = answer
+  const { columns } = useOwnColumns(tenant)
   const isHidden = correction?.hidden === true
   const hiding = useAction()
   const hide = () =>
@@ -68,6 +83,8 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
           { label: 'Rename…', icon: Pencil, onSelect: () => setTask('rename') },
           { label: 'Merge into another…', icon: GitMerge, onSelect: () => setTask('merge') },
           'line',
+          { label: 'Status…', icon: UserCheck, onSelect: () => setTask('status') },
+          { label: 'Your columns…', icon: Columns3, onSelect: () => setTask('own') },
           { label: 'Note…', icon: MessageSquare, onSelect: () => setTask('note') },
           { label: 'Tags…', icon: Tag, onSelect: () => setTask('tags') },
           { label: 'Owner…', icon: User, onSelect: () => setTask('owner') },
@@ -80,7 +97,17 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
       {task === 'merge' && (
         <MergeDialog tenant={tenant} companies={[company]} correction={correction} changed={changed} onClose={close} />
       )}
-      {task !== undefined && task !== 'not them' && task !== 'merge' && (
+      {task === 'own' && (
+        <OwnDialog
+          tenant={tenant}
+          company={company}
+          columns={columns}
+          values={correction?.own ?? {}}
+          changed={changed}
+          onClose={close}
+        />
+      )}
+      {task !== undefined && task !== 'not them' && task !== 'merge' && task !== 'own' && (
         <CorrectDialog
           key={task}
           task={task}
@@ -102,7 +129,7 @@ interface StateProps {
 
 /** The corrections that people made to a company. */
 export function CorrectionState({ tenant, correction }: StateProps) {
-  const { hidden, counts_for, merged_from, note, tags, owner } = correction
+  const { hidden, counts_for, merged_from, note, tags, owner, status, own } = correction
   return (
     <Stack gap={3}>
       {hidden && (
@@ -129,14 +156,16 @@ export function CorrectionState({ tenant, correction }: StateProps) {
           ))}
         </Row>
       )}
-      {(tags.length > 0 || owner !== '') && (
+      {(status !== '' || tags.length > 0 || owner !== '') && (
         <Row gap={2}>
+          {status !== '' && <Badge tone="accent">{status}</Badge>}
           {tags.map((tag) => (
             <Badge key={tag}>{tag}</Badge>
           ))}
           {owner !== '' && <Text tone="soft">Owner: {owner}</Text>}
         </Row>
       )}
+      <OwnFacts tenant={tenant} values={own} />
       {note !== '' && <Text isMeasured>{note}</Text>}
     </Stack>
   )

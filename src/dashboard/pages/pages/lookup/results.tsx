@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { DOUBTFUL } from '../../../../../schemas/classification.ts'
 import type { ExplainedAddress, PageLookupAnswer } from '../../../../../schemas/dashboard/lookup.ts'
 import { ClassName, Soft } from '../../components/judgement.tsx'
 import { Badge } from '../../design/badge.tsx'
@@ -136,6 +137,7 @@ interface ExplanationProps {
 /** Sources of an address's values and the deciding rule, as in `ipid enrich --explain`. */
 function Explanation({ result, asked }: ExplanationProps) {
   const { ip, attributes, rule, tenant_rule, company_id, quality, answered, partial, classification } = result
+  const isDoubtful = rule.startsWith(DOUBTFUL)
   return (
     <Card isTight>
       <Stack>
@@ -143,7 +145,7 @@ function Explanation({ result, asked }: ExplanationProps) {
           facts={[
             ['Rule of the tenant', tenant_rule === null ? 'none decides' : <code>{tenant_rule}</code>],
             ['Rule of the class', <code key="rule">{rule}</code>],
-            ['Counts for the account', company_id ?? 'none'],
+            ['Counts for the account', company_id ?? (isDoubtful ? 'none: the name is doubtful' : 'none')],
             ['Quality', `${quality} of 100`],
             ['Asked', classification === 'reserved' ? 'none: it is a reserved address' : asked.join(', ') || 'none'],
             ['Answered', answered.join(', ') || 'none'],

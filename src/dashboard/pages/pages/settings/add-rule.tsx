@@ -21,7 +21,7 @@ const EXAMPLES: Readonly<Record<RuleKind, string>> = {
 
 const SUBJECT_NAMES: Readonly<Record<RuleKind, string>> = {
   own: 'Network',
-  is: 'Network, domain and perhaps a name',
+  is: 'Network or AS, domain or -, and perhaps a name',
   'never-noise': 'Network, AS or organisation',
   'always-noise': 'Network, AS or organisation',
   keep: 'Class',

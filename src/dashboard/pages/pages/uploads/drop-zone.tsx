@@ -5,6 +5,10 @@ import { classes } from '../../design/classes.ts'
 import { Icon } from '../../design/icon.tsx'
 
 interface DropZoneProps {
+  /** What to drop. */
+  readonly title: string
+  /** Which files, and what happens with them. */
+  readonly about: string
   readonly onFiles: (files: FileList | null) => void
   readonly isOver: boolean
   /** Notes about allowed files. */
@@ -12,13 +16,13 @@ interface DropZoneProps {
 }
 
 /** Accepts a chosen or dropped file. */
-export function DropZone({ onFiles, isOver, note }: DropZoneProps) {
+export function DropZone({ title, about, onFiles, isOver, note }: DropZoneProps) {
   return (
     <label class={classes('ui-drop-zone', isOver && 'is-over')}>
       <input type="file" onChange={(event) => onFiles(event.currentTarget.files)} />
       <Icon of={FileUp} size={24} />
-      <strong>Drop a file of events here, or choose one</strong>
-      <span>NDJSON or CSV, plain or gzip. You see a preview first; nothing is stored before.</span>
+      <strong>{title}</strong>
+      <span>{about}</span>
       <span>{note ?? '\u00a0'}</span>
     </label>
   )

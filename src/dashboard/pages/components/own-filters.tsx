@@ -1,0 +1,132 @@
+import { useState } from 'preact/hooks'
+import type { OwnColumn } from '../../../../schemas/facts.ts'
+import { Button } from '../design/button.tsx'
+import { Chip } from '../design/chip.tsx'
+import { TextInput } from '../design/field.tsx'
+import { Row, Stack } from '../design/layout.tsx'
+import { NOT_KNOWN } from '../lib/company-view.ts'
+import { ownText } from '../lib/own-columns.ts'
+import { type OwnTerm, ownTermOf } from '../lib/own-terms.ts'
+
+interface OwnFiltersProps {
+  readonly columns: readonly OwnColumn[]
+  /** Conditions of the URL. */
+  readonly terms: readonly string[]
+  /** Keys of columns whose filter was just chosen. */
+  readonly opened: readonly string[]
+  readonly onChange: (terms: readonly string[]) => void
+}
+
+/** Filters by columns of the tenant's own. */
+export function OwnFilters({ columns, terms, opened, onChange }: OwnFiltersProps) {
+  const read = terms.flatMap((term) => ownTermOf(term) ?? [])
+  // A link may name a column that was removed: its filter can be cleared.
+  const gone = [...new Set(read.map(({ key }) => key))].filter((key) => !columns.some((column) => column.key === key))
+  const all: readonly OwnColumn[] = [...columns, ...gone.map((key) => ({ key, name: key, type: 'text' as const }))]
+  return all.map((column) => {
+    const own = read.filter(({ key }) => key === column.key)
+    if (own.length === 0 && !opened.includes(column.key)) return null
+    const others = terms.filter((term) => ownTermOf(term)?.key !== column.key)
+    return (
+      <Chip
+        key={column.key}
+        label={column.name}
+        summary={own.length === 0 ? undefined : summaryOf(column, own)}
+        isOpenAtFirst={opened.includes(column.key)}
+        onClear={() => onChange(others)}
+      >
+        {(close) => (
+          <OwnForm
+            column={column}
+            terms={own}
+            onApply={(next) => {
+              close()
+              onChange([...others, ...next])
+            }}
+          />
+        )}
+      </Chip>
+    )
+  })
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  '=': 'is',
+  '!=': 'not',
+  '~': 'contains',
+  '>=': 'at least',
+  '>': 'more than',
+  '<=': 'at most',
+  '<': 'less than',
+}
+const DATE_WORDS: Readonly<Record<string, string>> = { '>=': 'from', '>': 'after', '<=': 'until', '<': 'before' }
+
+function summaryOf(column: OwnColumn, terms: readonly OwnTerm[]): string {
+  return terms
+    .map(({ operator, value }) => {
+      const word = (column.type === 'date' ? DATE_WORDS[operator] : undefined) ?? WORDS[operator]!
+      return `${word} ${value === NOT_KNOWN ? 'not known' : textOf(column, value)}`
+    })
+    .join(', ')
+}
+
+/** A link may compare a column with a value of another type. */
+function textOf(column: OwnColumn, value: string): string {
+  const isValid = column.type === 'number' ? !Number.isNaN(Number(value)) : !Number.isNaN(Date.parse(value))
+  return column.type === 'text' || !isValid ? value : ownText(column, value)
+}
+
+interface OwnFormProps {
+  readonly column: OwnColumn
+  readonly terms: readonly OwnTerm[]
+  readonly onApply: (terms: readonly string[]) => void
+}
+
+/** The least and the greatest value, or a part of the text. */
+function OwnForm({ column: { key, name, type }, terms, onApply }: OwnFormProps) {
+  const chosen = (operator: string) => terms.find((term) => term.operator === operator)?.value ?? ''
+  const fields: readonly (readonly [operator: string, label: string])[] =
+    type === 'text'
+      ? [['~', `${name} contains`]]
+      : type === 'number'
+        ? [
+            ['>=', `${name}, at least`],
+            ['<=', `${name}, at most`],
+          ]
+        : [
+            ['>=', `${name}, from`],
+            ['<=', `${name}, until`],
+          ]
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>(
+    Object.fromEntries(fields.map(([operator]) => [operator, chosen(operator)])),
+  )
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        const next = fields.map(([operator]) => `${key}${operator}${typed[operator]!.trim()}`)
+        onApply(next.filter((term) => ownTermOf(term) !== undefined))
+      }}
+    >
+      <Stack gap={3}>
+        {fields.map(([operator, label]) => (
+          <TextInput
+            key={operator}
+            label={label}
+            isSmall
+            type={type === 'date' ? 'date' : 'text'}
+            value={typed[operator]!}
+            maxLength={200}
+            {...(type === 'number' && { inputMode: 'decimal', pattern: '-?[0-9]{1,15}(\\.[0-9]{1,10})?' })}
+            onInput={(value) => setTyped({ ...typed, [operator]: value })}
+          />
+        ))}
+        <Row justify="right">
+          <Button type="submit" size="s">
+            Apply
+          </Button>
+        </Row>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sharedChromium } from '../support/chromium.ts'
+import { queryTables } from '../support/running.ts'
+import { sharedSite } from '../support/shared-site.ts'
+import { until } from '../support/until.ts'
+import { openWatched } from '../support/watched-page.ts'
+
+/* A list of companies that a person imports: a whole ipid, and a real browser. */
+
+const browser = await sharedChromium()
+const skip = typeof browser === 'string' ? browser : undefined
+
+/** As a CRM in a German Excel writes it. */
+const LIST = Buffer.from(
+  'Firma;Webseite;Status;Betreuer;Umsatz;Ähnlich wie\r\n' +
+    'Apple;https://www.apple.com/de;Customer;Ada;1.200.000;MRR\r\n' +
+    'Soon;soon.example;open deal;;~5;\r\n' +
+    'Nobody;;Partner;;;\r\n',
+  'latin1',
+)
+
+test('a list of companies is checked, imported, used, edited and undone', { skip, timeout: 240_000 }, async (t) => {
+  if (typeof browser === 'string') return
+  const { ready, origin, signInLink } = await sharedSite()
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  const { page, assertClean, assertAccessible } = await openWatched(context, origin)
+  const tenant = ready.tenant_id!
+  const sent = await fetch(`${ready.url}/v1/ingest`, {
+    method: 'POST',
+    headers: { 'x-api-key': ready.api_key!, 'content-type': 'application/json' },
+    body: JSON.stringify({ ip: '17.0.0.1', event_id: 'import-1' }),
+  })
+  assert.equal(sent.status, 200)
+  await until(
+    async () => (await queryTables(ready, "SELECT count() FROM events WHERE event_id = 'import-1'")).trim() === '1',
+  )
+  await page.goto(await signInLink())
+  await page.goto(`${origin}/t/${tenant}/companies?when=all`)
+  await page.getByRole('link', { name: 'Import' }).click()
+  await page.getByText('There are none yet.').waitFor()
+  await assertAccessible()
+
+  const choose = () => page.setInputFiles('input[type=file]', { name: 'crm.csv', mimeType: '', buffer: LIST })
+  await choose()
+  const column = (name: string) =>
+    page.getByRole('group', { name: 'Columns of the list' }).getByLabel(name, { exact: true })
+  await page.getByText(/companies would change/).waitFor()
+  const guessed = ['Firma', 'Webseite', 'Status', 'Betreuer', 'Umsatz', 'Ähnlich wie'].map((name) =>
+    column(name).inputValue(),
+  )
+  assert.deepEqual(await Promise.all(guessed), ['name', 'domain', 'status', 'owner', 'text', 'text'])
+  await column('Umsatz').selectOption('number')
+  await page.getByText('2 companies would change: 5 values.').waitFor()
+  const table = (name: string) => page.getByRole('table', { name })
+  await table('Companies that change').getByText('1,200,000').waitFor()
+  await table('Rows that cannot be used').getByText('no company with this name has visited yet').waitFor()
+  await table('Values that cannot be used').getByText('“~5” is no number').waitFor()
+  await column('Webseite').selectOption('')
+  await column('Firma').selectOption('')
+  await page.getByText('Choose above which column is the domain or website').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Import', exact: true }).isDisabled(), true)
+  await column('Webseite').selectOption('domain')
+  await column('Firma').selectOption('name')
+  await page.getByText('2 companies would change: 5 values.').waitFor()
+  await assertAccessible()
+  for (const width of [390, 1024]) {
+    await page.setViewportSize({ width, height: 900 })
+    const overflow = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    )
+    assert.equal(overflow, 0, `nothing is wider than ${width} px`)
+  }
+  await page.setViewportSize({ width: 1440, height: 900 })
+  // By keyboard.
+  await page.getByRole('button', { name: 'Import: change 2 companies' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('2 companies have new facts: 5 values').waitFor()
+  await page.getByRole('cell', { name: 'Umsatz' }).waitFor()
+  await assertAccessible()
+
+  await choose()
+  await page.getByText('Nothing would change: everything that can be used is known already.').waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.reload()
+
+  // The list filters by them.
+  await page.goto(`${origin}/t/${tenant}/companies?when=all&show=status,own.umsatz`)
+  const row = page.getByRole('table', { name: 'Companies' }).locator('tbody tr')
+  await row.getByText('customer', { exact: true }).waitFor()
+  await row.getByText('1,200,000').waitFor()
+  await page.getByRole('button', { name: 'Filter', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Umsatz' }).click()
+  await page.getByLabel('Umsatz, at least').fill('2000000')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.getByText('No company matches').waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('own'), 'umsatz>=2000000')
+  await page.getByRole('button', { name: 'Clear Umsatz' }).click()
+  await assertAccessible()
+
+  // The page of a company edits them.
+  await row.getByRole('link', { name: 'Apple' }).click()
+  await page.getByText('Owner: Ada').waitFor()
+  const edit = async (entry: string) => {
+    await page.getByRole('button', { name: 'Edit company' }).click()
+    await page.getByRole('menuitem', { name: entry }).click()
+  }
+  await edit('Status…')
+  await page.getByRole('dialog').getByLabel('Status').fill('past customer')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByText('past customer', { exact: true }).waitFor()
+  await edit('Your columns…')
+  await page.getByRole('dialog').getByLabel('Umsatz').fill('much')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Umsatz: “much” is no number').waitFor()
+  await page.getByRole('dialog').getByLabel('Umsatz').fill('7')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('definition').getByText('7', { exact: true }).waitFor()
+  await assertAccessible()
+
+  // A removed column comes back by an undo.
+  await page.goto(`${origin}/t/${tenant}/companies/import`)
+  await page.getByRole('button', { name: 'Remove Umsatz' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Remove column' }).click()
+  await page.getByText('The column Umsatz was removed.').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('cell', { name: 'Umsatz' }).waitFor()
+  assertClean()
+})
