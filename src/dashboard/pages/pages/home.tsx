@@ -52,7 +52,7 @@ export function Home({ parameters }: PageProps) {
           <p>{value.warning.text}</p>
         </Notice>
       )}
-      {value !== undefined && isAdmin && <FirstSteps key={tenant} tenant={tenant} isEmpty={isEmpty} />}
+      {value !== undefined && isAdmin && <FirstSteps key={tenant} tenant={tenant} isEmpty={!value.has_events} />}
       {value !== undefined && isEmpty && !isAdmin && <NoVisits tenant={tenant} />}
       {value !== undefined && !isEmpty && <Week tenant={tenant} answer={value} />}
       {value !== undefined && tenant !== sample && <Usage usage={value.usage} />}

@@ -23,7 +23,7 @@ const EVERY_MS = 15_000
 
 interface FirstStepsProps {
   readonly tenant: string
-  /** Whether no event was received yet: then the list can be opened again. */
+  /** Whether no event was kept yet: then the list can be opened again. */
   readonly isEmpty: boolean
 }
 
