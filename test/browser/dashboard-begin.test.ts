@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
+import { runSql } from '../support/fetch-clickhouse.ts'
 import { readMail } from '../support/mail.ts'
 import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
@@ -165,12 +166,20 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
 
   await step('sample data are removed from a page, with their events', async () => {
     const isGone = async () => !(await ran(shared, 'tenant', 'list')).includes('sample-data')
+    const stored = async () => {
+      const tables = ['events', 'accounts', 'outcomes']
+        .map((name) => `SELECT tenant_id FROM ${name}`)
+        .join(' UNION ALL ')
+      return Number(await runSql(ready.tables_url, `SELECT count() FROM (${tables}) WHERE tenant_id = 'sample-data'`))
+    }
     const remove = async () => {
+      assert.ok((await stored()) > 1_000)
       await main.getByRole('button', { name: 'Remove sample data' }).click()
       await page.waitForURL(at('home'))
       await page.getByText('The sample data are removed').waitFor()
       await page.getByLabel('Show sample data').waitFor({ state: 'detached' })
       await until(isGone)
+      assert.equal(await stored(), 0)
     }
     await remove()
     await page.goto(at('home', 'sample-data'))

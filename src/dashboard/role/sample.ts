@@ -4,6 +4,8 @@ import { StoreErasableArchive } from '../../operations/erasure/erasable-archive.
 import { ClickHouseErasableEvents } from '../../operations/erasure/erasable-events.ts'
 import { RedisErasableRecords } from '../../operations/erasure/redis/erasable-records.ts'
 import { RedisTenantRemoval } from '../../operations/erasure/redis/tenant-removal.ts'
+import { endReenrichment } from '../../operations/reenrich/end.ts'
+import { rewriteHold } from '../../operations/reenrich/rewrite-hold.ts'
 import type { BatchJobs } from '../../pipeline/declaration/batch-jobs.ts'
 import { openObjectStore } from '../../pipeline/sinks/archive/destination.ts'
 import { receiveUpload } from '../../pipeline/sources/batch/receive-upload.ts'
@@ -27,14 +29,17 @@ export function sampleOf(
   const client = context.connectLoop('sample')
   const admin = new TenantAdmin({ store: new RedisTenantStore(redis), plans: config.plans, clock })
   const archive = openObjectStore(archiveLocation)
+  const place = { url, cluster, hosts }
+  const lease = rewriteLease({ client: context.leases, processName, log })
   const removal =
     url === ''
       ? undefined
       : new SampleRemoval({
           admin,
-          lease: rewriteLease({ client: context.leases, processName, log }),
+          lease,
+          endCopies: () => endReenrichment(place, rewriteHold(client, lease), (line) => log.info(line)),
           open: () => ({
-            tables: new ClickHouseErasableEvents({ url, cluster, hosts }),
+            tables: new ClickHouseErasableEvents(place),
             records: new RedisErasableRecords({ client, pipeline, partitions, folder: undefined, log }),
             archive: new StoreErasableArchive(archive),
             tenants: new RedisTenantRemoval(client),
