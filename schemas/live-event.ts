@@ -31,6 +31,8 @@ export const LiveEvent = Type.Interface([Judgement], {
   event_type: nullable(Type.String()),
   /** Null when the tenant does not store addresses in full. */
   ip: nullable(Type.String()),
+  /** Host and path of its page. Absent: it names none, or comes from an earlier version. */
+  page: Type.Optional(Type.String()),
 })
 export type LiveEvent = Static<typeof LiveEvent>
 

@@ -6,6 +6,9 @@ import { RULES_MAX, UNCLASSIFIED } from './tenant-rules.ts'
 export const Addresses = Type.Union([Type.Literal('full'), Type.Literal('truncated'), Type.Literal('dropped')])
 export type Addresses = Static<typeof Addresses>
 
+/** Name of the tenant that holds made-up visits, where there are some. */
+export const SAMPLE_TENANT = 'sample-data'
+
 /** A tenant as JSON in Redis, in a hash by tenant id. */
 export const TenantRecord = Type.Object({
   plan: Type.String({ description: 'Name of a plan' }),
@@ -24,6 +27,17 @@ export const TenantRecord = Type.Object({
   rules: Type.Optional(
     Type.Array(Type.String(), { maxItems: RULES_MAX, description: 'Kind and subject: `own 203.0.113.0/24`' }),
   ),
+  api_url: Type.Optional(
+    Type.String({ maxLength: 300, description: 'URL of the API as the senders of its events reach it' }),
+  ),
+  first_steps_closed: Type.Optional(Type.Boolean({ description: 'Whether a person closed its list of first steps' })),
+  shows_sample: Type.Optional(Type.Boolean({ description: 'Whether its people may read the made-up visits' })),
+  sample_until: Type.Optional(
+    Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+      description: 'It holds made-up visits up to this UTC day: pages may read it, and change nothing',
+    }),
+  ),
   address_key: Type.Optional(
     Type.String({
       pattern: '^[0-9a-f]{64}$',
@@ -35,6 +49,9 @@ export type TenantRecord = Static<typeof TenantRecord>
 
 /** Changes of a tenant. Absent fields stay as they are. */
 export const TenantChange = Type.Partial(
-  Type.Pick(TenantRecord, ['plan', 'archive', 'retention_days', 'addresses', 'unclassified']),
+  Type.Pick(TenantRecord, [
+    ...['plan', 'archive', 'retention_days', 'addresses', 'unclassified'],
+    ...['api_url', 'first_steps_closed', 'shows_sample', 'sample_until'],
+  ] as const),
 )
 export type TenantChange = Static<typeof TenantChange>

@@ -3,6 +3,7 @@ import { ALERT_KINDS } from '../alert.ts'
 import { MakerId } from '../maker.ts'
 import { ListedKey } from './keys.ts'
 import { EMAIL_CHARS_MAX, LINK_DAYS_MAX, NAME_CHARS_MAX } from './limits.ts'
+import { TenantRole } from './session.ts'
 
 const Id = Type.String({ pattern: '^[0-9a-f]{16}$' })
 const Days = Type.Integer({ minimum: 1, maximum: LINK_DAYS_MAX, description: 'Validity of the link' })
@@ -32,6 +33,8 @@ export const ListedPerson = Type.Object({
   /** Null: not on the list of people. */
   id: Text,
   name: Text,
+  /** Null: an operator. */
+  role: Type.Union([TenantRole, Type.Null()]),
   email: Text,
   added_at: Text,
   /** Name or role of the user who invited them. */
@@ -48,14 +51,16 @@ export const PeopleAnswer = Type.Object({
   people: Type.Array(ListedPerson),
   /** Empty for members. */
   operators: Type.Array(ListedPerson),
+  can_email: Type.Boolean({ description: 'Whether SMTP_URL is set, so that invitations are mailed' }),
 })
 export type PeopleAnswer = Static<typeof PeopleAnswer>
 
-/** `POST /api/tenants/:tenant/people/invite`. A known e-mail address, or without one a known name, is the same person. */
+/** `POST /api/tenants/:tenant/people/invite`. A known e-mail address, or without one a known name, is the same person, who keeps their role. */
 export const InviteBody = Type.Object(
   {
     name: Type.Optional(Type.String({ maxLength: NAME_CHARS_MAX })),
     email: Type.Optional(Type.String({ maxLength: EMAIL_CHARS_MAX })),
+    role: Type.Optional(TenantRole),
     days: Days,
   },
   { additionalProperties: false },
@@ -66,11 +71,19 @@ export type InviteBody = Static<typeof InviteBody>
 export const PersonLinkBody = Type.Object({ person: Id, days: Days }, { additionalProperties: false })
 export type PersonLinkBody = Static<typeof PersonLinkBody>
 
+/** `POST /api/tenants/:tenant/people/role`: in force at once, in every session of the person. */
+export const PersonRoleBody = Type.Object({ person: Id, role: TenantRole }, { additionalProperties: false })
+export type PersonRoleBody = Static<typeof PersonRoleBody>
+
 /** The link is shown only here. */
 export const InviteAnswer = Type.Object({
   /** Relative when the dashboard does not know its public URL. */
   url: Type.String(),
   expires_at: Type.String(),
+  /** Address that it was mailed to; null: it was not. */
+  mailed_to: Text,
+  /** Why it could not be mailed; null: it was, or needed not to be. */
+  mail_problem: Text,
 })
 export type InviteAnswer = Static<typeof InviteAnswer>
 

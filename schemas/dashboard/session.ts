@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
+import { EMAIL_CHARS_MAX } from './limits.ts'
+import { DASHBOARD_ROLES, TENANT_ROLES } from './roles.ts'
 
-/** An operator sees every tenant, a member one. */
-export const DashboardRole = Type.Union([Type.Literal('operator'), Type.Literal('member')])
-export type DashboardRole = Static<typeof DashboardRole>
+export const TenantRole = Type.Enum([...TENANT_ROLES])
+const DashboardRole = Type.Enum([...DASHBOARD_ROLES])
 
 /** `GET /api/session`: facts about the user of the page. */
 export const SessionAnswer = Type.Object({
@@ -10,6 +11,8 @@ export const SessionAnswer = Type.Object({
   name: Type.Union([Type.String(), Type.Null()]),
   /** Visible tenants, in the order of their creation. */
   tenants: Type.Array(Type.String()),
+  /** The tenant that holds sample data, if the user may see it. It is not among `tenants`. */
+  sample: Type.Union([Type.String(), Type.Null()]),
   /** Send this as `x-csrf-token` with every change. */
   csrf_token: Type.String(),
   version: Type.String(),
@@ -19,3 +22,14 @@ export const SessionAnswer = Type.Object({
   favicons: Type.Boolean(),
 })
 export type SessionAnswer = Static<typeof SessionAnswer>
+
+/** `POST /sign-in/mail`: asks for a sign-in link by e-mail. The answer is the same for every address. */
+export const MailSignInBody = Type.Object(
+  { email: Type.String({ maxLength: EMAIL_CHARS_MAX }) },
+  { additionalProperties: false },
+)
+export type MailSignInBody = Static<typeof MailSignInBody>
+
+/** `GET /sign-in/mail` */
+export const MailSignIn = Type.Object({ can_email: Type.Boolean({ description: 'Whether links are mailed' }) })
+export type MailSignIn = Static<typeof MailSignIn>

@@ -4,6 +4,10 @@ import { FILTERED, type FilteredBy } from '../filtered.ts'
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 
+/** Places where a website takes the script tag. */
+export const SETUP_SITES = ['html', 'tag-manager', 'wordpress', 'shopify', 'next.js'] as const
+export type SetupSite = (typeof SETUP_SITES)[number]
+
 /** A problem of a source, and its remedy. */
 export const SourceFinding = Type.Object({
   kind: Type.String({
@@ -80,6 +84,8 @@ export const SOURCES_MAX = 500
 
 /** `GET /api/tenants/:tenant/sources`: newest first, revoked ones too. */
 export const SourcesAnswer = Type.Object({
+  /** URL of the API as senders reach it: as a person of the tenant said, or API_URL; null: unknown. */
+  api_url: nullable(Type.String()),
   sources: Type.Array(ListedSource),
   total: Type.Integer({ description: 'Number of sources of the tenant' }),
   kinds: Type.Array(SourceKind),
@@ -128,6 +134,9 @@ export const SourceSetup = Type.Object({
       code: Type.String({ description: 'Exactly what is pasted' }),
       key: nullable(Type.Enum(['server', 'browser'])),
       is_sample: Type.Boolean({ description: 'It has to be changed before it runs' }),
+      site: nullable(
+        Type.Enum([...SETUP_SITES], { description: 'Where a website is made, if this is all that it needs' }),
+      ),
     }),
   ),
 })

@@ -3,7 +3,7 @@ import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
 import { optional, type Setting, type SettingValue, setting } from './setting.ts'
-import { bytes, choice, folder, integer, list, path, redisUrl, text, url } from './values.ts'
+import { bytes, choice, folder, httpOrigin, integer, list, path, redisUrl, text, url } from './values.ts'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 /** The type of `Config` keeps this list equal to that of src/http/engine/choose.ts. */
@@ -31,6 +31,12 @@ export const SETTINGS = {
     'n',
     'seconds that an idle connection stays open; unset: 75 with node:http; uWebSockets.js takes 10 to 35 whatever is set, so with a value auto means node:http',
     integer(1, 3_600),
+  ),
+  apiUrl: optional(
+    'API_URL',
+    'url',
+    'http(s)://host[:port] of the API for senders of events, when it is reached through a proxy; pages ask for it where it is unset',
+    httpOrigin,
   ),
   dataDir: setting('DATA_DIR', 'dir', './data', 'folder for everything that is kept on this machine', path()),
   secretsKey: {
@@ -218,7 +224,7 @@ export const SETTINGS = {
     ...optional(
       'SMTP_URL',
       'url',
-      'smtp(s)://user:password@host:port for e-mail of alerts; unset: no e-mail',
+      'smtp(s)://user:password@host:port for e-mail of alerts, sign-in links and invitations; unset: no e-mail',
       url(['smtp:', 'smtps:']),
     ),
     isSecret: true,
@@ -227,7 +233,7 @@ export const SETTINGS = {
     'SMTP_FROM',
     'address',
     'ipid@localhost',
-    'sender of e-mail of alerts: an address, or Name <address>',
+    'sender of e-mail: an address, or Name <address>',
     text(/^[^\r\n@]*@[^\r\n]*$/, 'an e-mail address'),
   ),
   rdns: setting(

@@ -91,7 +91,13 @@ export class TenantAdmin {
     }
     const plan = options.plan ?? 'starter'
     this.#assertPlan(plan)
-    const { archive = false, addresses = 'full', retention_days: days, unclassified } = options
+    const {
+      archive = false,
+      addresses = 'full',
+      retention_days: days,
+      unclassified,
+      sample_until: sampleUntil,
+    } = options
     if (archive && addresses !== 'full') conflict()
     const retention = typeof days === 'number' ? { retentionDays: days } : {}
     const tenant = {
@@ -102,6 +108,7 @@ export class TenantAdmin {
       createdAt: this.#nowIso(),
       ...retention,
       ...(unclassified && { unclassified }),
+      ...(sampleUntil !== undefined && { sampleUntil }),
     }
     if (await this.#store.createTenant(tenant)) return tenant
     await this.#assertNotDeleting(name)

@@ -23,6 +23,14 @@ export interface Tenant extends TenantRules {
   readonly createdAt: string
   /** Whole days to keep events; 0: for ever; undefined: RETENTION_DAYS applies. */
   readonly retentionDays?: number
+  /** URL of the API as the senders of its events reach it; undefined: nobody has said. */
+  readonly apiUrl?: string
+  /** Whether a person closed its list of first steps. Default: false. */
+  readonly firstStepsClosed?: boolean
+  /** Whether its people may read the made-up visits. Default: false. */
+  readonly showsSample?: boolean
+  /** The last UTC day of made-up visits, `YYYY-MM-DD`, of the tenant that holds them. Pages change nothing of it. */
+  readonly sampleUntil?: string
   /** Its deletion has begun. */
   readonly deleting?: boolean
 }

@@ -58,6 +58,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await assertAccessible()
     await page.getByRole('button', { name: 'Invite a person to acme' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace')
+    await page.getByLabel('They may').selectOption('admin')
     await page.getByRole('button', { name: 'Create link' }).click()
     memberLink = await page.getByLabel('Sign-in link').inputValue()
     await assertAccessible()

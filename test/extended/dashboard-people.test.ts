@@ -42,7 +42,16 @@ const who = route({
 const admin = new TenantAdmin({ store: tenants, plans: new Map(Object.entries(DEFAULT_PLANS)), clock: systemClock })
 const alerts = new RedisAlerts(redis)
 const sharedLinks = new SharedLinks(new RedisSharedLinks(redis), new RedisPersonStore(redis), systemClock)
-const parts = { people, sessions, admin, alerts, sharedLinks, publicUrl: undefined, clock: systemClock }
+const parts = {
+  people,
+  sessions,
+  admin,
+  alerts,
+  sharedLinks,
+  publicUrl: undefined,
+  mails: undefined,
+  clock: systemClock,
+}
 const PEOPLE = [...ROUTES, who, ...peopleRoutes(parts), ...keyRoutes({ admin })]
 
 /** An instance without sessions and people. */
@@ -109,7 +118,7 @@ test('an invited person is listed with a device, and no secret is', async (t) =>
   assert.equal(answer.status, 303)
   const ada = await clientOf(dashboard.url, answer)
   const session = await ada.read<SessionAnswer>('/api/session')
-  assert.deepEqual([session.name, session.role, session.tenants], ['Ada Lovelace', 'member', ['acme']])
+  assert.deepEqual([session.name, session.role, session.tenants], ['Ada Lovelace', 'admin', ['acme']])
   assert.equal(await ada.read('/api/author'), 'Ada Lovelace', 'corrections are signed with it')
   assert.equal(await operator.read('/api/author'), 'operator')
 
@@ -279,7 +288,7 @@ test('a removed member does not come back by links that they made, and their key
     made.keys.map(({ prefix, made_by }) => [prefix, made_by]).sort(),
     [
       [created.prefix, 'Ada'],
-      [keyBySecond.prefix, 'member'],
+      [keyBySecond.prefix, 'admin'],
     ].sort(),
   )
   assert.deepEqual(
@@ -298,7 +307,7 @@ test('a removed member does not come back by links that they made, and their key
     [after.keys.map(({ prefix }) => prefix), after.people.map(({ name }) => name)],
     [[keyBySecond.prefix], ['Carl']],
   )
-  const stranger = await dashboard.signIn({ role: 'member', tenant: { ...member.tenant, id: 'other' } })
+  const stranger = await dashboard.signIn({ role: 'admin', tenant: { ...member.tenant, id: 'other' } })
   assert.equal((await stranger.get(`${PATH}/made?maker=${maker}`)).status, 404)
   const elsewhere = await stranger.read<MadeAnswer>(`/api/tenants/other/people/made?maker=${maker}`)
   assert.deepEqual([elsewhere.keys, elsewhere.people], [[], []])
@@ -396,7 +405,7 @@ test('a link without a name asks a browser for one, which makes a new person', a
   const nameless = await clientOf(dashboard.url, await confirm('&name=+', second))
   const [unnamed] = (await list(nameless)).people.filter(({ id }) => id === null)
   assert.deepEqual([unnamed!.name, unnamed!.sessions[0]!.is_current], [null, true])
-  assert.equal(await nameless.read('/api/author'), 'member')
+  assert.equal(await nameless.read('/api/author'), 'admin')
 
   const operatorLink = await dashboard.link()
   assert.equal((await open(operatorLink)).status, 303, 'an operator is not asked')
@@ -413,7 +422,7 @@ test('a link without a name asks a browser for one, which makes a new person', a
 
 test('people of a tenant are unknown to another, to a later one of its name, and after its deletion', async (t) => {
   const dashboard = await start(t)
-  const other = { role: 'member', tenant: { ...member.tenant, id: 'other' } } as const
+  const other = { role: 'admin', tenant: { ...member.tenant, id: 'other' } } as const
   const invite = (of: TenantOfPeople, name: string) =>
     people.invite(of, { name, by: { name: 'operator' }, validMs: 60_000 })
   const link = `${dashboard.url}/sign-in?token=${await invite(member.tenant, 'Ada')}`
@@ -441,7 +450,7 @@ test('people of a tenant are unknown to another, to a later one of its name, and
     'f'.repeat(16),
     JSON.stringify({ name: 'Old', tenant_created_at: former.createdAt }),
   )
-  await sessions.createLink({ role: 'member', tenant: former }, 60_000)
+  await sessions.createLink({ role: 'admin', tenant: former }, 60_000)
   assert.deepEqual(
     (await list(ada)).people.map(({ name }) => name),
     ['Ada'],

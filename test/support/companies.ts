@@ -133,7 +133,7 @@ export async function startCompanies(favicons?: Favicons) {
     redis,
     routes,
   )
-  const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
+  const member = await dashboard.signIn({ role: 'admin', tenant: { id: 'acme', createdAt: CREATED } })
   const operator = await dashboard.signIn()
   return { clickhouse, client, redis, redisUrl, lookups, insert, dashboard, member, operator }
 }

@@ -35,4 +35,4 @@ export const ROUTES = [
   route({ method: 'POST', path: '/api/tenants/:tenant/change', body: Change, handle: ({ body }) => json(body) }),
   route({ method: 'GET', path: '/api/system', access: 'operator', handle: () => json('all') }),
 ]
-export const member = { role: 'member', tenant: { id: 'acme', createdAt: '2026-01-01T00:00:00.000Z' } } as const
+export const member = { role: 'admin', tenant: { id: 'acme', createdAt: '2026-01-01T00:00:00.000Z' } } as const

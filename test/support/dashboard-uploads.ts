@@ -45,7 +45,7 @@ export async function startUploads(t: TestContext, limits?: UploadDependencies['
   const uploads = { jobs, uploadedFiles: new UploadedFiles(client), openJobsMax: 3, judge, limits }
   const routes = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...uploadRoutes(uploads)]
   const dashboard = await startDashboard(t, client, routes)
-  const member = await dashboard.signIn({ role: 'member', tenant: { id: 'acme', createdAt: CREATED } })
+  const member = await dashboard.signIn({ role: 'admin', tenant: { id: 'acme', createdAt: CREATED } })
   const send = (
     file: string | Buffer,
     choice: Partial<UploadChoice> = {},

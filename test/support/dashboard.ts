@@ -9,6 +9,7 @@ import { People } from '../../src/dashboard/server/people.ts'
 import type { DashboardRoute } from '../../src/dashboard/server/route.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
 import { type Grant, type Session, Sessions } from '../../src/dashboard/server/sessions.ts'
+import type { SignInMails } from '../../src/dashboard/server/sign-in-mails.ts'
 import type { SharedPages } from '../../src/dashboard/shared-links/shared-page.ts'
 import { type Clock, systemClock } from '../../src/run/clock.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
@@ -74,6 +75,7 @@ interface DashboardSetting {
   readonly clock?: Clock
   /** Default: no link works. */
   readonly sharedPages?: Pick<SharedPages, 'open'>
+  readonly mails?: Pick<SignInMails, 'request'>
 }
 
 /** The listener in this process, on a Redis of the test. */
@@ -96,6 +98,7 @@ export async function startDashboard(
     sessions,
     people,
     routes,
+    mails: options.mails,
     addresses: new RedisAddresses(redis),
     sharedPages: options.sharedPages ?? { open: async () => ({ status: 404, body: '' }) },
     findTenant: (id) => tenants.getTenant(id),

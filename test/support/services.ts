@@ -486,6 +486,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         addresses: { addressOf: async () => undefined, confirm: async () => false },
         sharedPages: { open: async () => ({ status: 404, body: '' }) },
         routes: [],
+        mails: undefined,
         findTenant: async () => undefined,
         clock: systemClock,
       }

@@ -1,4 +1,5 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
+import { TENANT_ROLES, type TenantRole } from '../../../schemas/dashboard/roles.ts'
 import { numbered } from '../../run/counted.ts'
 import { InputError } from '../../run/errors.ts'
 import type { CliContext } from '../../terminal/context.ts'
@@ -11,6 +12,7 @@ const DAY_MS = 86_400_000
 interface LinkFlags {
   readonly name?: string
   readonly email?: string
+  readonly role?: TenantRole
   readonly days: string
   readonly json?: boolean
 }
@@ -23,6 +25,11 @@ export function dashboardCommand(context: CliContext): Command {
     .argument('<tenant>')
     .option('--name <text>', 'name of the member; without one, the link asks for it')
     .option('--email <address>', 'recognises a member who is invited again')
+    .addOption(
+      new Option('--role <name>', 'what a new person may do: read; also change; also manage people, keys and sources')
+        .choices(TENANT_ROLES)
+        .default('admin'),
+    )
     .option('--days <n>', `days until the link expires, 1 to ${DAYS_MAX}`, '7')
     .option('--json', 'print JSON')
   addSettings(link, INSTANCE_SETTINGS).action(async (tenant: string) => {
@@ -30,8 +37,8 @@ export function dashboardCommand(context: CliContext): Command {
     const days = /^\d{1,3}$/.test(flags.days) ? Number(flags.days) : 0
     if (days < 1 || days > DAYS_MAX) throw new InputError(`--days ${flags.days}: must be 1 to ${DAYS_MAX}`)
     const { memberUrl } = await import('./sign-in.ts')
-    const { name, email } = flags
-    const invitation = { name, email, validMs: days * DAY_MS }
+    const { name, email, role } = flags
+    const invitation = { name, email, role, validMs: days * DAY_MS }
     print(context, flags, await memberUrl(configOf(context, link), tenant, invitation))
   })
   const out = new Command('sign-out')

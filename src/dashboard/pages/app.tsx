@@ -1,15 +1,17 @@
 import { usePathname } from 'wouter-preact/use-browser-location'
 import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
+import { SampleBanner } from './components/sample-data.tsx'
 import { Problem } from './design/notice.tsx'
 import { Splash } from './design/splash.tsx'
 import { setCsrfToken } from './lib/api.ts'
+import { may, RoleContext } from './lib/may.ts'
 import { pageAt } from './lib/page-at.ts'
 import type { PageProps } from './lib/page-props.ts'
 import { SessionContext, useSession } from './lib/session.ts'
 import { useTitle } from './lib/title.ts'
 import { useData } from './lib/use-data.ts'
 import { useReturn } from './lib/use-return.ts'
-import { NoTenant, NotFound, OnlyOperators } from './pages/not-found.tsx'
+import { NoTenant, NotAllowed, NotFound } from './pages/not-found.tsx'
 import { SignIn } from './pages/sign-in.tsx'
 import { PAGES, type PageEntry } from './pages.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -45,13 +47,19 @@ export function App() {
   )
 }
 
-function Shown({ page: Page, nav, title = nav?.label, operator, parameters }: PageEntry & PageProps) {
-  const { role, tenants } = useSession()
+function Shown({ page: Page, nav, title = nav?.label, role: needed, parameters }: PageEntry & PageProps) {
+  const { role, tenants, sample } = useSession()
   const { tenant } = parameters
-  const isAllowed = operator !== true || role === 'operator'
-  useTitle(title, tenant)
+  const isSample = tenant !== undefined && tenant === sample
+  const own = isSample ? 'viewer' : role
+  useTitle(title, isSample ? 'Sample data' : tenant)
   // Check here, because the page could not tell a refusal from an unreachable server.
-  if (!isAllowed) return <OnlyOperators />
-  if (tenant !== undefined && !tenants.includes(tenant)) return <NoTenant id={tenant} />
-  return <Page parameters={parameters} />
+  if (needed !== undefined && !may(own, needed)) return <NotAllowed needed={needed} isSample={isSample} />
+  if (tenant !== undefined && !tenants.includes(tenant) && !isSample) return <NoTenant id={tenant} />
+  return (
+    <RoleContext.Provider value={own}>
+      {isSample && <SampleBanner />}
+      <Page parameters={parameters} />
+    </RoleContext.Provider>
+  )
 }

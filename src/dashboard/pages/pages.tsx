@@ -15,6 +15,7 @@ import {
   UsersRound,
 } from 'lucide-preact'
 import type { ComponentType } from 'preact'
+import type { DashboardRole } from '../../../schemas/dashboard/roles.ts'
 import type { PageProps } from './lib/page-props.ts'
 import { Accuracy } from './pages/accuracy.tsx'
 import { Messages } from './pages/alerts/messages.tsx'
@@ -61,8 +62,8 @@ export interface PageEntry {
   }
   /** Title of the browser's tab; undefined: the label. */
   readonly title?: string
-  /** Only operators see it. */
-  readonly operator?: true
+  /** The least role that sees it. Default: `viewer`. */
+  readonly role?: DashboardRole
 }
 
 /** All pages, in the order of the navigation. Pages of a tenant are under `/t/:tenant/`. Add a page here. */
@@ -98,14 +99,14 @@ export const PAGES: readonly PageEntry[] = [
     page: Alerts,
     nav: { label: 'Alerts', icon: Bell, group: 'companies' },
   },
-  { path: '/t/:tenant/alerts/new', page: NewAlert, title: 'New alert' },
+  { path: '/t/:tenant/alerts/new', page: NewAlert, title: 'New alert', role: 'member' },
   { path: '/t/:tenant/alerts/messages', page: Messages, title: 'Messages of alerts' },
   {
     path: '/t/:tenant/exports',
     page: Exports,
     nav: { label: 'Exports', icon: FolderDown, group: 'companies' },
   },
-  { path: '/t/:tenant/exports/new', page: NewExport, title: 'New export' },
+  { path: '/t/:tenant/exports/new', page: NewExport, title: 'New export', role: 'member' },
   {
     path: '/t/:tenant/live',
     page: Live,
@@ -115,6 +116,7 @@ export const PAGES: readonly PageEntry[] = [
     path: '/t/:tenant/lookup',
     page: Lookup,
     nav: { label: 'Lookup', icon: ScanSearch, group: 'data' },
+    role: 'member',
   },
   {
     path: '/t/:tenant/sources',
@@ -125,6 +127,7 @@ export const PAGES: readonly PageEntry[] = [
     path: '/t/:tenant/uploads',
     page: Uploads,
     nav: { label: 'Uploads', icon: FileUp, group: 'data' },
+    role: 'member',
   },
   {
     path: '/t/:tenant/accuracy',
@@ -140,6 +143,7 @@ export const PAGES: readonly PageEntry[] = [
     path: '/t/:tenant/settings/people',
     page: People,
     title: 'People',
+    role: 'admin',
   },
   {
     path: '/t/:tenant/settings/shared-links',
@@ -150,24 +154,24 @@ export const PAGES: readonly PageEntry[] = [
     path: '/system',
     page: System,
     nav: { label: 'System', icon: Server, group: 'operators' },
-    operator: true,
+    role: 'operator',
   },
   {
     path: '/system/dead-letters',
     page: DeadLetters,
     title: 'Dead letters',
-    operator: true,
+    role: 'operator',
   },
   {
     path: '/system/dead-letters/:id',
     page: DeadLetter,
     title: 'Dead letter',
-    operator: true,
+    role: 'operator',
   },
   {
     path: '/tenants',
     page: Tenants,
     nav: { label: 'Tenants', icon: UsersRound, group: 'operators' },
-    operator: true,
+    role: 'operator',
   },
 ]

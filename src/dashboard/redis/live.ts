@@ -43,14 +43,14 @@ const WANT_EVERY_MS = 2_000
 export class RedisLiveSource implements LiveSource {
   readonly #listening: RedisClient
   readonly #client: RedisClient
-  readonly #heard = new Map<string, (report: LiveReport) => void>()
+  readonly #heard = new Map<string, Set<(report: LiveReport) => void>>()
 
   constructor(listening: RedisClient, client: RedisClient) {
     this.#listening = listening
     this.#client = client
     listening.on('message', (channel: string, json: string) => {
       const report = readReport(json)
-      if (report !== undefined) this.#heard.get(channel)?.(report)
+      if (report !== undefined) for (const heard of this.#heard.get(channel) ?? []) heard(report)
     })
     listening.on('ready', () => {
       if (this.#heard.size > 0) listening.subscribe(...this.#heard.keys()).catch(() => {})
@@ -59,13 +59,16 @@ export class RedisLiveSource implements LiveSource {
 
   watch(tenant: string, heard: (report: LiveReport) => void): () => void {
     const channel = keys.liveEvents(tenant)
-    this.#heard.set(channel, heard)
-    this.#listening.subscribe(channel).catch(() => {})
+    const all = this.#heard.get(channel) ?? new Set()
+    this.#heard.set(channel, all.add(heard))
+    if (all.size === 1) this.#listening.subscribe(channel).catch(() => {})
     const want = () => void this.#client.publish(keys.liveWanted(), tenant).catch(() => {})
     want()
     const timer = setInterval(want, WANT_EVERY_MS).unref()
     return () => {
       clearInterval(timer)
+      all.delete(heard)
+      if (all.size > 0) return
       this.#heard.delete(channel)
       this.#listening.unsubscribe(channel).catch(() => {})
     }

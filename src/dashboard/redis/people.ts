@@ -1,3 +1,4 @@
+import type { TenantRole } from '../../../schemas/dashboard/roles.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
@@ -8,6 +9,7 @@ import type { Person, PersonStore, TenantOfPeople } from '../server/people.ts'
 
 const answered = answeredOr('Redis does not keep the people of the dashboard now')
 
+const setRoleScript = loadScript(import.meta.url, './setRole-1.lua')
 const putPersonScript = loadScript(import.meta.url, './putPerson-2.lua')
 
 /** Most people of a tenant: the script reads them all. */
@@ -20,6 +22,8 @@ interface PersonRecord {
   readonly added_at: string
   readonly added_by?: string
   readonly added_by_id?: string
+  /** Absent: an earlier version added them, and they could do everything. */
+  readonly role?: TenantRole
   readonly tenant_created_at: string
 }
 
@@ -32,9 +36,9 @@ export class RedisPersonStore implements PersonStore {
   }
 
   async putPerson(tenant: TenantOfPeople, person: Person, isKnown: boolean): Promise<string> {
-    const { id, name, email, addedAt, addedBy, addedById } = person
+    const { id, name, email, addedAt, addedBy, addedById, role } = person
     const record: PersonRecord = {
-      ...{ name, added_at: addedAt, tenant_created_at: tenant.createdAt },
+      ...{ name, added_at: addedAt, tenant_created_at: tenant.createdAt, role },
       ...(email !== undefined && { email }),
       ...(addedBy !== undefined && { added_by: addedBy }),
       ...(addedById !== undefined && { added_by_id: addedById }),
@@ -59,6 +63,13 @@ export class RedisPersonStore implements PersonStore {
     return Object.entries(all).flatMap(([id, json]) => personOf(tenant, id, json) ?? [])
   }
 
+  async setRole(tenant: TenantOfPeople, id: string, role: TenantRole): Promise<boolean> {
+    const args = [id, tenant.createdAt, role]
+    const changed = await answered(setRoleScript.run(this.#client, [keys.people(tenant.id)], args))
+    await answered(persisted(this.#client))
+    return changed === 1
+  }
+
   async removePerson(tenantId: string, id: string): Promise<boolean> {
     const removed = await answered(this.#client.hdel(keys.people(tenantId), id))
     await answered(persisted(this.#client))
@@ -71,7 +82,7 @@ function personOf({ createdAt }: TenantOfPeople, id: string, json: string): Pers
   if (record.tenant_created_at !== createdAt) return undefined
   const { name, email, added_at: addedAt, added_by: addedBy, added_by_id: addedById } = record
   return {
-    ...{ id, name, addedAt },
+    ...{ id, name, addedAt, role: record.role ?? 'admin' },
     ...(email !== undefined && { email }),
     ...(addedBy !== undefined && { addedBy }),
     ...(addedById !== undefined && { addedById }),

@@ -1,3 +1,4 @@
+import type { TenantRole } from '../../../schemas/dashboard/roles.ts'
 import { type Clock, systemClock } from '../../run/clock.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
@@ -77,7 +78,7 @@ export class RedisSessionStore implements SessionStore {
     const key = keys.session(digest)
     const session = parsed<StoredSession>(await answered(this.#client.get(key)))
     if (session === undefined) return
-    const json = JSON.stringify({ ...session, usedMs })
+    const json = jsonOf({ ...session, usedMs })
     // XX: another process may have ended it meanwhile.
     const reply = await answered(this.#client.set(key, json, 'PX', validMs, 'XX'))
     if (reply !== null) await this.#index(session, `session:${digest}`, validMs)
@@ -130,11 +131,11 @@ export class RedisSessionStore implements SessionStore {
     return grant && { kind: 'link', digest, grant, endsMs }
   }
 
-  /** Adds the name of the person; undefined when the person was removed. */
+  /** Adds the name and the role of the person; undefined when the person was removed. */
   async #named<T extends Grant>(grant: T | undefined): Promise<T | undefined> {
     if (grant?.personId === undefined || grant.tenant === undefined) return grant
     const person = await this.#people.getPerson(grant.tenant, grant.personId)
-    return person && { ...grant, name: person.name }
+    return person && { ...grant, name: person.name, role: person.role }
   }
 
   /** Whether the person who made the link, if a person made it, was not removed. */
@@ -157,11 +158,22 @@ export class RedisSessionStore implements SessionStore {
   }
 }
 
-/** The name of a person is stored in the list of people only, so that removing the person removes it. */
-function jsonOf<T extends Grant>(grant: T): string {
-  return JSON.stringify(grant.personId === undefined ? grant : { ...grant, name: undefined })
+/** A grant in Redis. Earlier versions know two roles, and no `rights`: their members could do everything in their tenant. */
+type Stored<T extends Grant> = Omit<T, 'role'> & {
+  readonly role: 'operator' | 'member'
+  readonly rights?: TenantRole | undefined
 }
 
-function parsed<T>(json: string | null): T | undefined {
-  return json === null ? undefined : (JSON.parse(json) as T)
+/** Name and role of a person are stored in the list of people only, so that a change there is one everywhere. */
+function jsonOf<T extends Grant>(grant: T): string {
+  const { role, ...rest } = grant
+  const own = grant.personId === undefined ? {} : { name: undefined }
+  if (role === 'operator') return JSON.stringify({ ...rest, role })
+  return JSON.stringify({ ...rest, role: 'member', rights: role, ...own })
+}
+
+function parsed<T extends Grant>(json: string | null): T | undefined {
+  if (json === null) return undefined
+  const { role, rights = 'admin', ...rest } = JSON.parse(json) as Stored<T>
+  return { ...rest, role: role === 'operator' ? role : rights } as unknown as T
 }

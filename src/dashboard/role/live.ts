@@ -9,6 +9,7 @@ import { RedisLiveSource } from '../redis/live.ts'
 import { FolderUpdates } from '../server/data-updates.ts'
 import type { EventStreams } from '../server/event-streams.ts'
 import { LiveHub } from '../server/live-hub.ts'
+import { PageViewWatch } from '../server/page-view-watch.ts'
 import type { DeadLetterDependencies } from '../server/routes/dead-letters.ts'
 import type { LiveDependencies } from '../server/routes/live.ts'
 import type { SystemDependencies } from '../server/routes/system.ts'
@@ -18,7 +19,7 @@ import { systemFeed } from '../server/system-feed.ts'
 export function liveDependencies(
   context: ProcessContext,
   streams: EventStreams,
-): LiveDependencies & SystemDependencies & DeadLetterDependencies {
+): LiveDependencies & SystemDependencies & DeadLetterDependencies & { readonly pageViews: PageViewWatch } {
   const { config, pipeline, shared, telemetry } = context
   const source = new RedisLiveSource(context.connect({ name: 'live', kind: 'loop' }), shared)
   const { clock } = telemetry
@@ -43,5 +44,5 @@ export function liveDependencies(
     dataUpdate: (hosts) => updates.read(hosts),
   })
   const letters = redisLetterDesk(new DeadLetters(shared, pipeline, config.partitions))
-  return { streams, live: new LiveHub(source), system, updates, letters }
+  return { streams, live: new LiveHub(source), system, updates, letters, pageViews: new PageViewWatch(source, clock) }
 }

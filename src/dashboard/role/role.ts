@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import { alertAdmin } from '../../alerts/admin.ts'
 import { AlertTrials } from '../../alerts/evaluation/trial.ts'
+import { linkBaseOf } from '../../alerts/link-base.ts'
 import { RedisAddresses } from '../../alerts/redis/address-store.ts'
 import { RedisAlerts } from '../../alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../alerts/redis/delivery-store.ts'
+import { RedisTestLimits } from '../../alerts/redis/test-limits.ts'
 import { Destinations } from '../../alerts/sending/destinations.ts'
+import { Mailer } from '../../alerts/sending/mail.ts'
 import { correctionsLock } from '../../companies/corrections/lock.ts'
 import { Segments } from '../../companies/segments/segments.ts'
 import { version } from '../../config/version.ts'
@@ -38,11 +41,13 @@ import type { UploadDependencies } from '../server/routes/uploads.ts'
 import { dashboardRoutes } from '../server/routes.ts'
 import { createDashboard } from '../server/server.ts'
 import { Sessions } from '../server/sessions.ts'
+import { SignInMails } from '../server/sign-in-mails.ts'
 import type { Judge } from '../server/upload-preview.ts'
 import { RedisSharedLinks } from '../shared-links/redis/link-store.ts'
 import { SharedLinks } from '../shared-links/shared-links.ts'
 import { SharedPages } from '../shared-links/shared-page.ts'
 import { liveDependencies } from './live.ts'
+import { sampleOf } from './sample.ts'
 import { apiUrlOf, settingsOf } from './settings.ts'
 import { type DashboardTables, dashboardTables } from './tables.ts'
 
@@ -79,7 +84,9 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const { accuracy, companies, corrections, home, imports, intentPages, overview, pages, activity } = tables
   const favicons = faviconsOf(context)
   const exportFiles = openObjectStore(context.archiveLocation)
-  const settings = settingsOf(context, redis, { sessions, people, sharedLinks }, tables)
+  const mails = mailsOf(context, redis, sessions, tenants)
+  const settings = settingsOf(context, redis, { sessions, people, mails, sharedLinks }, tables)
+  const { sample, removal } = sampleOf(context, redis, uploads.jobs)
   const routes = dashboardRoutes({
     ...{
       tenants,
@@ -105,6 +112,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
       requests: new SharedLimit(REQUEST_RATE, counters, clock),
     },
     settings,
+    firstSteps: { ...settings, companies, pageViews: live.pageViews, sample },
     uploads,
     ...live,
     sharedLinks,
@@ -122,6 +130,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
         ...{ engine, idleSeconds },
         sessions,
         people,
+        mails,
         addresses: new RedisAddresses(redis),
         sharedPages: new SharedPages({
           ...{ links: sharedLinks, companies, counters, findTenant, clock },
@@ -141,12 +150,32 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
       // Otherwise the stop would wait for open streams and slow sites.
       streams.end()
       favicons?.stop()
+      live.pageViews.stop()
+      await mails?.stop()
       await http?.stop()
       await tables.close()
       await exportFiles.close()
     },
   }
-  return { services: [...services, listener], url: () => http?.url }
+  return { services: [...services, ...removal, listener], url: () => http?.url }
+}
+
+/** Undefined: SMTP_URL is not set. */
+function mailsOf(
+  { config, telemetry: { log } }: ProcessContext,
+  redis: RedisClient,
+  sessions: Sessions,
+  tenants: RedisTenantStore,
+): SignInMails | undefined {
+  const { smtpUrl, smtpFrom } = config
+  if (smtpUrl === undefined) return undefined
+  return new SignInMails({
+    mailer: new Mailer({ url: smtpUrl, from: smtpFrom }),
+    people: new RedisPersonStore(redis),
+    limits: new RedisTestLimits(redis),
+    dashboardUrl: linkBaseOf(config),
+    ...{ sessions, tenants, log },
+  })
 }
 
 /** Undefined: DASHBOARD_FAVICONS is off. */

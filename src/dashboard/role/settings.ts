@@ -40,9 +40,9 @@ function reenrichmentsOf(
   }
 }
 
-/** The API of these settings, as this machine reaches it. */
-export function apiUrlOf({ host, port }: Config): string {
-  return `http://${connectableHost(host)}:${port}`
+/** API_URL, or the API of these settings as this machine reaches it. */
+export function apiUrlOf({ apiUrl, host, port }: Config): string {
+  return apiUrl ?? `http://${connectableHost(host)}:${port}`
 }
 
 export function settingsOf(
@@ -51,8 +51,13 @@ export function settingsOf(
   {
     sessions,
     people,
+    mails,
     sharedLinks,
-  }: { readonly sessions: Sessions; readonly people: People; readonly sharedLinks: SharedLinks },
+  }: Pick<SettingsDependencies, 'mails'> & {
+    readonly sessions: Sessions
+    readonly people: People
+    readonly sharedLinks: SharedLinks
+  },
   { overview, trials, sources: counts }: Pick<DashboardTables, 'overview' | 'trials' | 'sources'>,
 ): SettingsDependencies {
   const { config, telemetry, enrichment, pipeline } = context
@@ -65,6 +70,7 @@ export function settingsOf(
     clock,
     sessions,
     people,
+    mails,
     sharedLinks,
     alerts: new RedisAlerts(redis),
     publicUrl,
@@ -74,6 +80,7 @@ export function settingsOf(
     sources: pipeline.sources.map(({ from }) => from),
     counts,
     apiUrl: apiUrlOf(config),
+    publicApiUrl: config.apiUrl,
     fetches: (found) => pullStatuses(redis, pipeline, found),
     readRule: parseRule,
     trials,

@@ -4,56 +4,62 @@ import { clientIn, NO_PROXIES } from '../../pipeline/event/client-address.ts'
 import type { Clock } from '../../run/clock.ts'
 
 const WINDOW_MS = 60_000
-const FAILURES_MAX = 20
-/** Maximum number of clients in memory. The least recent failure is dropped first. */
+const ATTEMPTS_MAX = 20
+/** Maximum number of clients in memory. The least recent attempt is dropped first. */
 const CLIENTS_MAX = 10_000
 
-interface Failures {
+interface Counted {
   readonly startedMs: number
   count: number
 }
 
 /**
- * Counts failed sign-ins by client, and asks a client with too many failures to wait. This is not needed against guessing: a
- * secret has 256 bits. A valid link always works.
+ * Counts attempts of strangers by client, and asks a client with too many to wait. Failed sign-ins need it not against guessing: a
+ * secret has 256 bits, and a valid link always works. Requests for mails need it, because each costs a search.
  */
-export class FailedSignIns {
+export class Attempts {
   readonly #clock: Clock
-  readonly #clients = new LRUCache<string, Failures>({ max: CLIENTS_MAX })
+  readonly #clients = new LRUCache<string, Counted>({ max: CLIENTS_MAX })
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /**
-   * Counts a failure. Returns the seconds that the client must wait; 0: none.
+   * Counts an attempt. Returns the seconds that the client must wait; 0: none.
    * @param client see `clientOf`
    */
   add(client: string): number {
     const nowMs = this.#clock.now()
-    let failures = this.#clients.get(client)
-    if (failures === undefined || nowMs - failures.startedMs >= WINDOW_MS) {
-      failures = { startedMs: nowMs, count: 0 }
-      this.#clients.set(client, failures)
+    let counted = this.#clients.get(client)
+    if (counted === undefined || nowMs - counted.startedMs >= WINDOW_MS) {
+      counted = { startedMs: nowMs, count: 0 }
+      this.#clients.set(client, counted)
     }
-    failures.count++
-    return failures.count <= FAILURES_MAX ? 0 : Math.ceil((failures.startedMs + WINDOW_MS - nowMs) / 1_000)
+    counted.count++
+    return counted.count <= ATTEMPTS_MAX ? 0 : Math.ceil((counted.startedMs + WINDOW_MS - nowMs) / 1_000)
   }
 }
 
 /**
  * Address of the client. A proxy on this machine appends it to `X-Forwarded-For`. From other machines that header is not
- * trusted. An IPv6 client owns a whole /64.
+ * trusted.
  * @param peer remote address of the connection
  * @param forwardedFor the header; `''` when absent
  */
-export function clientOf(peer: string, forwardedFor: string): string {
-  const direct = networkOf(parseAddress(peer)) ?? peer
-  if (!/^127\.|^::1\/64$/.test(direct)) return direct
-  return networkOf(clientIn(forwardedFor, NO_PROXIES)) ?? direct
+export function clientAddress(peer: string, forwardedFor: string): Address | undefined {
+  const direct = parseAddress(peer)
+  if (direct === undefined || !/^127\.|^::1$/.test(direct.text)) return direct
+  return clientIn(forwardedFor, NO_PROXIES) ?? direct
 }
 
-function networkOf(address: Address | undefined): string | undefined {
-  if (address?.v6 === undefined) return address?.text
-  return address.text === '::1' ? '::1/64' : address.v6.slice(0, 4).join(':')
+/** The client as failures are counted: an IPv6 client owns a whole /64. Parameters as of `clientAddress`. */
+export function clientOf(peer: string, forwardedFor: string): string {
+  const address = clientAddress(peer, forwardedFor)
+  return address === undefined ? peer : networkOf(address)
+}
+
+/** An IPv4 address, or the /64 of an IPv6 address. */
+export function networkOf({ text, v6 }: Address): string {
+  return v6 === undefined ? text : `${[...v6.slice(0, 4)].map((group) => group.toString(16)).join(':')}::/64`
 }

@@ -8,7 +8,7 @@ import { SharedFeed } from './shared-feed.ts'
 export interface LiveSource {
   /**
    * Calls `heard` with the report of each process, about twice a second, while events arrive. Reports are lost while Redis is
-   * down. At most one watch per tenant. Returns a function that stops it.
+   * down. Returns a function that stops it.
    * @param tenant its `tenantKey`
    */
   watch(tenant: string, heard: (report: LiveReport) => void): () => void

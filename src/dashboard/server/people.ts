@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from '../../../schemas/dashboard/limits.ts'
+import type { DashboardRole, TenantRole } from '../../../schemas/dashboard/roles.ts'
 import type { Maker } from '../../../schemas/maker.ts'
 import type { Clock } from '../../run/clock.ts'
 import { readDisplayName } from '../../run/display-name.ts'
@@ -12,6 +13,7 @@ export interface Person {
   readonly name: string
   /** In lower case. Recognises the person when they are invited again. */
   readonly email?: string
+  readonly role: TenantRole
   /** First invitation or sign-in, ISO 8601. */
   readonly addedAt: string
   /** Id of the maker who invited the person, or made the nameless link of their first sign-in; undefined: unknown. */
@@ -27,13 +29,15 @@ export type TenantOfPeople = NonNullable<Grant['tenant']>
 export interface PersonStore {
   /**
    * Adds a person. With `isKnown`, takes the person with the same e-mail address, or with the same name where no address is given, and
-   * gives them the new name. Returns the person's id.
+   * gives them the new name; their role stays. Returns the person's id.
    * @throws InputError when the tenant is gone, the list is full, or several people have the name
    */
   putPerson(tenant: TenantOfPeople, person: Person, isKnown: boolean): Promise<string>
   getPerson(tenant: TenantOfPeople, id: string): Promise<Person | undefined>
   /** In any order. */
   listPeople(tenant: TenantOfPeople): Promise<Person[]>
+  /** Whether the person exists. */
+  setRole(tenant: TenantOfPeople, id: string, role: TenantRole): Promise<boolean>
   /** Whether the person existed. */
   removePerson(tenantId: string, id: string): Promise<boolean>
 }
@@ -43,6 +47,8 @@ export interface Invitation {
   /** Default: the e-mail address; without one, the link asks for a name. */
   readonly name?: string
   readonly email?: string
+  /** Of a new person. Default: `admin`. */
+  readonly role?: TenantRole
   /** The inviting user; without an id: a user of the command line. */
   readonly by: Pick<Maker, 'name'> & Partial<Maker>
   /** Whether it must not be a person of the list: with a link to their account, another member could act as them. Default: false. */
@@ -67,13 +73,16 @@ export class People {
    * Creates a sign-in link for a person, and returns its secret. Earlier links of a known person end.
    * @throws InputError when name or address are invalid, or as `PersonStore.putPerson`
    */
-  async invite(tenant: TenantOfPeople, { name, email, by, validMs, isNew = false }: Invitation): Promise<string> {
+  async invite(
+    tenant: TenantOfPeople,
+    { name, email, role = 'admin', by, validMs, isNew = false }: Invitation,
+  ): Promise<string> {
     const address = email === undefined ? undefined : validEmail(email)
     const called = name === undefined ? address : validName(name)
-    const grant = { role: 'member', tenant, ...(by.id !== undefined && { madeBy: by.id }) } as const
+    const grant = { role, tenant, ...(by.id !== undefined && { madeBy: by.id }) }
     if (called === undefined) return await this.#sessions.createLink(grant, validMs)
     const person = {
-      ...this.#added(called),
+      ...this.#added(called, role),
       ...(address !== undefined && { email: address }),
       ...{ addedBy: by.name, ...(by.id !== undefined && { addedById: by.id }) },
     }
@@ -87,26 +96,36 @@ export class People {
 
   /** Like `invite`, for a person of the list. @throws InputError when there is no such person */
   async inviteAgain(tenant: TenantOfPeople, id: string, { by, validMs }: Pick<Invitation, 'by' | 'validMs'>) {
-    if ((await this.#store.getPerson(tenant, id)) === undefined) throw unknownPerson()
-    return await this.#link({ role: 'member', tenant, ...(by.id !== undefined && { madeBy: by.id }) }, id, validMs)
+    const person = await this.#store.getPerson(tenant, id)
+    if (person === undefined) throw unknownPerson()
+    const { role } = person
+    return await this.#link({ role, tenant, ...(by.id !== undefined && { madeBy: by.id }) }, id, validMs)
   }
 
   /**
    * Adds the user of a link without a person. Giving the name of a listed person adds another person.
-   * @param madeBy maker of the link
+   * @param grant of the link
    * @returns the id
    */
-  async introduce(tenant: TenantOfPeople, name: string, madeBy?: string): Promise<string> {
+  async introduce(tenant: TenantOfPeople, name: string, { role, madeBy }: Pick<Grant, 'role' | 'madeBy'>) {
     const maker = personOfMaker(madeBy)
     const by = maker === undefined ? undefined : await this.#store.getPerson(tenant, maker)
     const added = { ...(by && { addedBy: by.name }), ...(madeBy !== undefined && { addedById: madeBy }) }
-    return await this.#store.putPerson(tenant, { ...this.#added(validName(name)), ...added }, false)
+    return await this.#store.putPerson(tenant, { ...this.#added(validName(name), role), ...added }, false)
   }
 
   /** By name. */
   async list(tenant: TenantOfPeople): Promise<Person[]> {
     const all = await this.#store.listPeople(tenant)
     return all.sort((a, b) => a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1))
+  }
+
+  /** Unopened links that the person made end when they are no admin any more. @throws InputError when there is no such person */
+  async setRole(tenant: TenantOfPeople, id: string, role: TenantRole): Promise<void> {
+    if (!(await this.#store.setRole(tenant, id, role))) throw unknownPerson()
+    if (role === 'admin') return
+    const made = madeBy(personMaker(id), await this.#sessions.list(tenant.id))
+    await Promise.all(made.map((found) => this.#sessions.end(found)))
   }
 
   /** Ends the links and sessions of a person, and links that they made. Returns how many. */
@@ -153,8 +172,10 @@ export class People {
     return [...all.filter(({ grant }) => grant.personId === personId), ...madeBy(personMaker(personId), all)]
   }
 
-  #added(name: string): Person {
-    return { id: randomBytes(8).toString('hex'), name, addedAt: new Date(this.#clock.now()).toISOString() }
+  #added(name: string, role: DashboardRole): Person {
+    // A link of a tenant never has the role of an operator.
+    const own = role === 'operator' ? 'admin' : role
+    return { id: randomBytes(8).toString('hex'), name, role: own, addedAt: new Date(this.#clock.now()).toISOString() }
   }
 }
 

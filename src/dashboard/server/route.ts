@@ -1,4 +1,5 @@
 import type { Static, TObject } from 'typebox'
+import type { DashboardRole } from '../../../schemas/dashboard/roles.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
@@ -9,8 +10,8 @@ export interface DashboardRoute {
   readonly method: 'GET' | 'POST'
   /** With `:tenant` in the path, `handle` is called only for an existing tenant that the session may see. */
   readonly path: `/api/${string}`
-  /** `session`: all signed-in users. A POST needs the session's CSRF token. */
-  readonly access: 'session' | 'operator'
+  /** The least role that may call it. A POST needs the session's CSRF token. */
+  readonly access: DashboardRole
   readonly query: TObject | undefined
   readonly body: TObject | undefined
   /** Maximum size of a body that `handle` reads with `Exchange.stream`. */
@@ -40,8 +41,8 @@ export interface Call<Q = unknown, B = unknown> {
 interface RouteFacts<Q extends TObject, B extends TObject> {
   readonly method: 'GET' | 'POST'
   readonly path: `/api/${string}`
-  /** Default `session`. */
-  readonly access?: 'session' | 'operator'
+  /** Default: `viewer` for a call that changes nothing, `member` for one that does. */
+  readonly access?: DashboardRole
   /** Properties are strings, numbers, integers, booleans or arrays of strings. */
   readonly query?: Q
   readonly body?: B
@@ -59,8 +60,9 @@ interface RouteFacts<Q extends TObject, B extends TObject> {
 export function route<Q extends TObject = TObject, B extends TObject = TObject>(
   facts: RouteFacts<Q, B>,
 ): DashboardRoute {
-  const { method, path, access = 'session', query, body, streamedMaxBytes, contentSecurityPolicy } = facts
+  const { method, path, query, body, streamedMaxBytes, contentSecurityPolicy } = facts
   const { changes = method === 'POST', endsWithCaller = false } = facts
+  const { access = changes ? 'member' : 'viewer' } = facts
   const handle = facts.handle as DashboardRoute['handle']
   return { method, path, access, query, body, streamedMaxBytes, contentSecurityPolicy, changes, endsWithCaller, handle }
 }

@@ -7,6 +7,7 @@ import { type CorrectionDependencies, correctionRoutes } from './routes/correcti
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
 import { type ExportDependencies, exportRoutes } from './routes/exports.ts'
 import { type FaviconDependencies, faviconRoutes } from './routes/favicons.ts'
+import { type FirstStepsDependencies, firstStepRoutes } from './routes/first-steps.ts'
 import { type HomeDependencies, homeRoute } from './routes/home.ts'
 import { type ImportDependencies, importRoutes } from './routes/imports.ts'
 import { type IntentPageDependencies, intentPageRoutes } from './routes/intent-pages.ts'
@@ -56,6 +57,7 @@ interface DashboardDependencies
     SystemDependencies,
     DeadLetterDependencies {
   readonly settings: SettingsDependencies
+  readonly firstSteps: FirstStepsDependencies
   readonly uploads: UploadDependencies
 }
 
@@ -64,6 +66,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
   return [
     sessionRoute(parts),
     homeRoute(parts),
+    ...firstStepRoutes(parts.firstSteps),
     overviewRoute(parts),
     ...pageRoutes(parts),
     ...activityRoutes(parts),

@@ -17,14 +17,16 @@ import type { Clock } from '../../run/clock.ts'
 import { READ_WORK_MS } from '../../stores/clickhouse/read-limits.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { SharedPages } from '../shared-links/shared-page.ts'
-import { Access } from './access.ts'
+import { Access, refusalOf } from './access.ts'
 import { Confirming } from './confirming.ts'
 import { SessionCookie } from './cookie.ts'
 import { isOurHost, isOurOrigin } from './hosts.ts'
+import { LinkRequests } from './link-requests.ts'
 import { loadPageFiles, type PageFile, type PageFiles } from './page-files.ts'
 import type { People } from './people.ts'
 import type { DashboardRoute } from './route.ts'
 import { isCsrfToken, type Session, type Sessions } from './sessions.ts'
+import type { SignInMails } from './sign-in-mails.ts'
 import { Signing } from './signing.ts'
 
 interface DashboardOptions {
@@ -40,6 +42,8 @@ interface DashboardOptions {
   readonly addresses: Pick<RedisAddresses, 'addressOf' | 'confirm'>
   /** Pages for people without an account. */
   readonly sharedPages: Pick<SharedPages, 'open'>
+  /** Undefined: SMTP_URL is not set. */
+  readonly mails: Pick<SignInMails, 'request'> | undefined
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
   /** Resolves when earlier changes are on disk. */
@@ -104,10 +108,12 @@ class Gate {
       if (method === 'POST' && !isCsrfToken(session, exchange.request.head.csrfToken)) {
         throw new HttpError(403, 'the x-csrf-token header does not match this session: reload the page')
       }
-      if (route.access === 'operator' && session.role !== 'operator')
-        throw new HttpError(403, 'only operators may do this')
+      const refusal = refusalOf(session.role, route.access)
+      if (refusal !== undefined) throw new HttpError(403, refusal)
       const parameters = Object.fromEntries(names.map((name, i) => [name, decoded(exchange.request.parameters[i]!)]))
       const tenant = parameters.tenant === undefined ? undefined : await this.#tenant(session, parameters.tenant)
+      if (tenant?.sampleUntil !== undefined && route.access !== 'viewer')
+        throw new HttpError(403, 'these are sample data, which nobody changes: switch them off to see your own')
       exchange.admit(tenant?.id ?? session.role)
       exchange.assertBody()
       const query = route.query === undefined ? {} : readQuery(exchange.request.query, route.query)
@@ -139,7 +145,7 @@ class Gate {
     return [{ method, path, endpoint: { path, bodyMaxBytes, streamsBody, respond: this.#guarded(respond, headers) } }]
   }
 
-  /** `/sign-in` starts a session, `/sign-out` ends it, `/confirm` confirms the e-mail address of an alert. */
+  /** `/sign-in` starts a session, `/sign-in/mail` mails a link for one, `/sign-out` ends it, `/confirm` confirms the e-mail address of an alert. */
   signing({ index }: PageFiles): Target[] {
     const { sessions, people, clock, onSignedOut = () => {} } = this.#options
     const [cookie, access] = [this.#cookie, this.#access]
@@ -153,11 +159,17 @@ class Gate {
     const confirm = endpoint(inPath, (exchange) => signing.confirm(exchange))
     const { addresses, persisted } = this.#options
     const confirming = new Confirming({ addresses, persisted, index: index.plain.toString(), clock })
+    const { mails } = this.#options
+    const requesting = new LinkRequests(mails, clock)
+    const mailPath = '/sign-in/mail'
+    const request = endpoint(mailPath, (exchange) => requesting.take(exchange))
     const linkPath = '/confirm'
     const agreed = endpoint(linkPath, (exchange) => confirming.confirm(exchange))
     return [
       { method: 'GET', path: inPath, endpoint: endpoint(inPath, (exchange) => signing.open(exchange)) },
       { method: 'POST', path: inPath, endpoint: { ...confirm, bodyMaxBytes: FORM_MAX_BYTES } },
+      { method: 'GET', path: mailPath, endpoint: endpoint(mailPath, async () => requesting.state()) },
+      { method: 'POST', path: mailPath, endpoint: { ...request, bodyMaxBytes: FORM_MAX_BYTES } },
       { method: 'GET', path: linkPath, endpoint: endpoint(linkPath, (exchange) => confirming.open(exchange)) },
       { method: 'POST', path: linkPath, endpoint: { ...agreed, bodyMaxBytes: FORM_MAX_BYTES } },
       { method: 'POST', path: outPath, endpoint: endpoint(outPath, (exchange) => signing.leave(exchange)) },

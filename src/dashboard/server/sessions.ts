@@ -1,12 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import type { DashboardRole } from '../../../schemas/dashboard/session.ts'
+import type { DashboardRole } from '../../../schemas/dashboard/roles.ts'
 import type { Maker } from '../../../schemas/maker.ts'
 import type { Clock } from '../../run/clock.ts'
 
 /** Rights of a sign-in link and of its session. */
 export interface Grant {
   readonly role: DashboardRole
-  /** The tenant of a member. A new tenant with the name of a deleted one is another tenant. */
+  /** The tenant of a viewer, member or admin. A new tenant with the name of a deleted one is another tenant. */
   readonly tenant?: { readonly id: string; readonly createdAt: string }
   /** A person of the tenant's list. Removing the person ends the link or session. */
   readonly personId?: string

@@ -4,7 +4,7 @@ import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { Access } from './access.ts'
-import { clientOf, FailedSignIns } from './attempts.ts'
+import { Attempts, clientOf } from './attempts.ts'
 import type { SessionCookie } from './cookie.ts'
 import { type People, validName } from './people.ts'
 import { type Grant, isCsrfToken, isSecret, SESSION_MS, type Session, type Sessions } from './sessions.ts'
@@ -46,11 +46,11 @@ interface Answers {
 /** Sign-in by link, and sign-out. */
 export class Signing {
   readonly #options: SigningOptions
-  readonly #failed: FailedSignIns
+  readonly #failed: Attempts
 
   constructor(options: SigningOptions) {
     this.#options = options
-    this.#failed = new FailedSignIns(options.clock)
+    this.#failed = new Attempts(options.clock)
   }
 
   /**
@@ -118,7 +118,7 @@ export class Signing {
     const [former, grant] = await Promise.all([sessions.look(formerSecret), sessions.grantOf(token)])
     if (grant === undefined || !(await access.opens(grant))) return undefined
     const isReplaced = former !== undefined && answers?.replaces !== true && !isSame(former, grant)
-    if (isReplaced || (answers === undefined && grant.role === 'member')) {
+    if (isReplaced || (answers === undefined && grant.role !== 'operator')) {
       const replaced = isReplaced ? { current: former, next: grant } : undefined
       return this.#ask({ token, asksName: isNameless(grant), replaced })
     }
@@ -137,7 +137,7 @@ export class Signing {
     const { sessions, people } = this.#options
     if (name === undefined || !isNameless(grant)) return await sessions.signIn(token, { device })
     if (grant.tenant === undefined) return await sessions.signIn(token, { name, device })
-    const personId = await people.introduce(grant.tenant, name, grant.madeBy)
+    const personId = await people.introduce(grant.tenant, name, grant)
     const secret = await sessions.signIn(token, { personId, device })
     // Another request used the link meanwhile.
     if (secret === undefined) await people.remove(grant.tenant, personId)

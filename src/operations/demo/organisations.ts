@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import type { Enrichment } from '../../pipeline/event/enrichment.ts'
 import type { Random } from '../../run/random.ts'
@@ -20,24 +21,26 @@ export interface DemoVisitors {
 
 /** Addresses that are tried at most; a try costs some microseconds. */
 const TRIES_MAX = 400_000
+const TRIES_AT_ONCE = 1_000
 const ADDRESSES_MAX = 5
 /** First bytes of addresses that are used in public. */
 const [FIRST_BYTE, END_BYTE] = [1, 224]
 
 /**
  * Draws addresses at random until enough organisations and noise networks are among them. After the last
- * try it returns those that it has found, which with less data are fewer.
+ * try it returns those that it has found, which with less data are fewer. Other work of the process goes on meanwhile.
  * @param enrich as the service would
  */
-export function findVisitors(
+export async function findVisitors(
   random: Random,
   enrich: (address: Address) => Enrichment,
   wanted: { readonly organisations: number; readonly noise: number },
-): DemoVisitors {
+): Promise<DemoVisitors> {
   const organisations = new Map<string, DemoOrganisation>()
   const noise = new Map<string, DemoOrganisation>()
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (organisations.size >= wanted.organisations && noise.size >= wanted.noise) break
+    if (tries % TRIES_AT_ONCE === 0) await setImmediate()
     const bytes = [random.between(FIRST_BYTE, END_BYTE), random.between(0, 256), random.between(0, 256)].map(Math.floor)
     const enrichment = enrich(parseAddress(`${bytes.join('.')}.${Math.floor(random.between(1, 255))}`)!)
     const { companyId } = enrichment

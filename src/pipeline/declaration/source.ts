@@ -1,4 +1,5 @@
 import type { SourceFacts, SourceKeySorts } from '../../../schemas/api-key.ts'
+import type { SetupSite } from '../../../schemas/dashboard/sources.ts'
 import type { OwnSettings, OwnValues } from '../../config/setting.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
@@ -89,6 +90,8 @@ export interface SetupBlock {
   readonly isSample?: boolean
   /** Whether its code gives an event the address of its visitor. Default: false. */
   readonly givesAddress?: boolean
+  /** Where a website is made, if this is all that it needs there. */
+  readonly place?: SetupSite
 }
 
 /** A sender whose log format ipid knows. */

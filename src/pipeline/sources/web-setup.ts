@@ -19,6 +19,7 @@ function basics(base: string, script: string): readonly SetupBlock[] {
       title: 'In the head of every page',
       about: ABOUT_BROWSER,
       key: 'browser',
+      place: 'html',
       code: `<script async src="${script}"></script>`,
     },
     {
@@ -86,6 +87,7 @@ function places(base: string, script: string, key: string): readonly SetupBlock[
       about:
         "Tag Manager keeps no data- attributes of a script tag, so settings are calls: script.setAttribute('data-outbound', '').",
       key: 'browser',
+      place: 'tag-manager',
       code: `<script>
 (function () {
   var script = document.createElement('script')
@@ -99,6 +101,7 @@ function places(base: string, script: string, key: string): readonly SetupBlock[
       title: 'WordPress, in place of the tag: in functions.php of the theme, or in a plugin for code',
       about: 'Settings come after async.',
       key: 'browser',
+      place: 'wordpress',
       code: `add_action( 'wp_enqueue_scripts', function () {
   wp_enqueue_script( 'ipid', '${script}', array(), null );
 } );
@@ -107,9 +110,18 @@ add_filter( 'script_loader_tag', function ( $tag, $handle ) {
 }, 10, 2 );`,
     },
     {
+      title: 'Shopify, in place of the tag: in layout/theme.liquid of the theme, right before </head>',
+      about:
+        'Online Store, Themes, Edit code opens the file. The pages of the checkout are not made of it, so their views are not counted.',
+      key: 'browser',
+      place: 'shopify',
+      code: `<script async src="${script}"></script>`,
+    },
+    {
       title: 'Next.js, in place of the tag: app/ipid.tsx, and <Ipid /> in the body of app/layout.tsx',
       about: 'Settings are attributes with a value: data-outbound="true".',
       key: 'browser',
+      place: 'next.js',
       code: `import Script from 'next/script'
 
 export function Ipid() {

@@ -196,8 +196,10 @@ function printSetup(context: CliContext, setup: SourceSetup, id: string): void {
 
 /** Checked before a source is made: its key is shown only once. */
 async function senderUrl(context: CliContext, given: string | undefined, command: Command): Promise<string> {
-  if (given === undefined)
-    return await (await import('../../terminal/instance.ts')).apiUrlOf(configOf(context, command))
+  if (given === undefined) {
+    const config = configOf(context, command)
+    return config.apiUrl ?? (await (await import('../../terminal/instance.ts')).apiUrlOf(config))
+  }
   try {
     return httpOrigin(given)
   } catch (error) {

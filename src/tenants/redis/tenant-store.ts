@@ -64,11 +64,12 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async createTenant(tenant: Tenant): Promise<boolean> {
-    const { plan, archive, addresses, createdAt, retentionDays, unclassified } = tenant
+    const { plan, archive, addresses, createdAt, retentionDays, unclassified, sampleUntil } = tenant
     const judging = unclassified === undefined ? {} : { unclassified }
     const retention = retentionDays === undefined ? {} : { retention_days: retentionDays }
     const kept = addresses === 'full' ? {} : { addresses, address_key: newAddressKey() }
-    const record: TenantRecord = { plan, archive, created_at: createdAt, ...retention, ...kept, ...judging }
+    const sample = sampleUntil === undefined ? {} : { sample_until: sampleUntil }
+    const record: TenantRecord = { plan, archive, created_at: createdAt, ...retention, ...kept, ...judging, ...sample }
     const args = [tenant.id, JSON.stringify(record), keys.tenantChanges()]
     return (await this.#run(createTenantScript, [keys.tenants()], args)) === 1
   }
@@ -202,6 +203,7 @@ export function tenantOf(id: string, json: string): Tenant {
   const record = JSON.parse(json) as TenantRecord
   const { plan, archive, created_at: createdAt, addresses = 'full', address_key: key } = record
   const { retention_days: days, deleting = false, rules, unclassified } = record
+  const { api_url: apiUrl, first_steps_closed: closed, shows_sample: shows, sample_until: sampleUntil } = record
   const judging = { ...(rules && { rules }), ...(unclassified && { unclassified }) }
   const addressKey = key === undefined ? {} : { addressKey: createSecretKey(key, 'hex') }
   const retention = typeof days === 'number' ? { retentionDays: days } : {}
@@ -214,6 +216,10 @@ export function tenantOf(id: string, json: string): Tenant {
     ...addressKey,
     ...retention,
     ...judging,
+    ...(apiUrl !== undefined && { apiUrl }),
+    ...(closed === true && { firstStepsClosed: true }),
+    ...(shows === true && { showsSample: true }),
+    ...(sampleUntil !== undefined && { sampleUntil }),
     ...(deleting && { deleting }),
   }
 }

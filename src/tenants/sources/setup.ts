@@ -24,8 +24,8 @@ export function setupOf(
     browser_key: browserKey ?? null,
     warning: (isAddressShown && baseWarning(base)) || null,
     note: (key === undefined && noteOf(tool, source)) || null,
-    blocks: blocks.map(({ title, about = null, code, key: sort = null, isSample = false }) => ({
-      ...{ title, about, code, key: sort, is_sample: isSample },
+    blocks: blocks.map(({ title, about = null, code, key: sort = null, isSample = false, place: site = null }) => ({
+      ...{ title, about, code, key: sort, is_sample: isSample, site },
     })),
   }
 }

@@ -98,8 +98,8 @@ export const TENANTS_APART: readonly Mutant[] = [
     name: 'session-sees-its-tenant',
     promise: 'a session of the dashboard sees one tenant',
     file: 'src/dashboard/server/access.ts',
-    from: 'own === undefined || own.id === id ?',
-    to: 'id !== undefined ?',
+    from: 'if (tenant.sampleUntil === undefined) return undefined',
+    to: 'if (tenant.sampleUntil === undefined) return tenant',
     noticedBy: [
       ['test/extended/dashboard-settings.test.ts', 'no call answers for another tenant, or without a session'],
       ['test/extended/dashboard-requests.test.ts', 'a member sees one tenant, and no trace of another'],

@@ -15,6 +15,7 @@ async function start(t: TestContext, host: string, port: number): Promise<void> 
     ...{ sessions: new Sessions({} as SessionStore, systemClock), people: {} as People },
     ...{
       routes: [],
+      mails: undefined,
       addresses: { addressOf: async () => undefined, confirm: async () => false },
       sharedPages: { open: async () => ({ status: 404, body: '' }) },
       findTenant: async () => undefined,

@@ -25,10 +25,12 @@ function enrich({ text }: Address): Enrichment {
 }
 
 const visitorsOf = (seed: number) => findVisitors(new Random(seed), enrich, { organisations: 20, noise: 5 })
-const visitsOf = (seed: number, nowMs = NOW_MS) => [...demoVisits({ ...visitorsOf(seed), seed, days: 30, nowMs })]
+const visitsOf = async (seed: number, nowMs = NOW_MS) => [
+  ...demoVisits({ ...(await visitorsOf(seed)), seed, days: 30, nowMs }),
+]
 
-test('visitors are found in the data, and each address belongs to its organisation', () => {
-  const { organisations, noise } = visitorsOf(1)
+test('visitors are found in the data, and each address belongs to its organisation', async () => {
+  const { organisations, noise } = await visitorsOf(1)
   assert.deepEqual([organisations.length, noise.length], [20, 5])
   assert.equal(new Set(organisations.map(({ companyId }) => companyId)).size, 20)
   for (const { companyId, addresses } of organisations) {
@@ -36,17 +38,17 @@ test('visitors are found in the data, and each address belongs to its organisati
   }
 })
 
-test('data that know nothing give no visitors, after a bounded number of tries', () => {
+test('data that know nothing give no visitors, after a bounded number of tries', async () => {
   const nothing = { noise: false, classification: undefined, companyId: '', data: {} } as unknown as Enrichment
-  assert.deepEqual(
-    findVisitors(new Random(1), () => nothing, { organisations: 1, noise: 1 }),
-    { organisations: [], noise: [] },
-  )
+  assert.deepEqual(await findVisitors(new Random(1), () => nothing, { organisations: 1, noise: 1 }), {
+    organisations: [],
+    noise: [],
+  })
 })
 
-test('made-up visits are events that say so, within the days before now', () => {
+test('made-up visits are events that say so, within the days before now', async () => {
   const check = compileValidator(EventEnvelope)
-  const events = visitsOf(1)
+  const events = await visitsOf(1)
   assert.ok(events.length > 1_000)
   assert.equal(new Set(events.map(({ event_id }) => event_id)).size, events.length)
   for (const event of events) {
@@ -57,13 +59,13 @@ test('made-up visits are events that say so, within the days before now', () => 
   }
 })
 
-test('the same seed makes the same visits, and another one others', () => {
-  assert.deepEqual(visitsOf(7), visitsOf(7))
-  assert.notDeepEqual(visitsOf(7), visitsOf(8))
+test('the same seed makes the same visits, and another one others', async () => {
+  assert.deepEqual(await visitsOf(7), await visitsOf(7))
+  assert.notDeepEqual(await visitsOf(7), await visitsOf(8))
 })
 
-test('a second run later the same day makes the same visits, and only newer ones besides', () => {
-  const [first, second] = [visitsOf(7), visitsOf(7, NOW_MS + 8 * 3_600_000)]
+test('a second run later the same day makes the same visits, and only newer ones besides', async () => {
+  const [first, second] = [await visitsOf(7), await visitsOf(7, NOW_MS + 8 * 3_600_000)]
   assert.deepEqual(
     second.filter(({ timestamp }) => Date.parse(timestamp) <= NOW_MS),
     first,

@@ -7,6 +7,7 @@ import { Row, Text } from '../design/layout.tsx'
 import { Menu } from '../design/popover.tsx'
 import { correct } from '../lib/corrections.ts'
 import { counted, number } from '../lib/format.ts'
+import { useMay } from '../lib/may.ts'
 import { useAction } from '../lib/use-action.ts'
 import { CorrectDialog, type CorrectTask } from './correct-dialog.tsx'
 import { MergeDialog } from './merge-dialog.tsx'
@@ -22,7 +23,11 @@ interface BulkProps {
 }
 
 /** Actions on the chosen companies of a list, each one change that can be undone. */
-export function CompanyBulk({ tenant, companies, elsewhere, changed, onClear }: BulkProps) {
+export function CompanyBulk(props: BulkProps) {
+  return useMay('member') ? <Bulk {...props} /> : null
+}
+
+function Bulk({ tenant, companies, elsewhere, changed, onClear }: BulkProps) {
   const [task, setTask] = useState<CorrectTask | 'merge'>()
   const hiding = useAction()
   const words = counted(companies.length, 'company', 'companies')

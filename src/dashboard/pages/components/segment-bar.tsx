@@ -10,6 +10,7 @@ import { Row, Stack, Text } from '../design/layout.tsx'
 import { Menu } from '../design/popover.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
+import { useMay } from '../lib/may.ts'
 import { isSameFilter, segmentFilter, segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useAction } from '../lib/use-action.ts'
@@ -30,7 +31,11 @@ interface SegmentBarProps {
 type Shown = 'save' | 'rename' | 'remove' | undefined
 
 /** Saves the filters of the list as a segment, and changes the segment that it shows. */
-export function SegmentBar({ tenant, state, isFiltered }: SegmentBarProps) {
+export function SegmentBar(props: SegmentBarProps) {
+  return useMay('member') ? <Bar {...props} /> : null
+}
+
+function Bar({ tenant, state, isFiltered }: SegmentBarProps) {
   const segment = useShownSegment(state)
   const [, navigate] = useLocation()
   const { reload } = useSegments()

@@ -44,6 +44,7 @@ export function Button({ variant, size, icon, type = 'button', buttonRef, childr
 }
 
 interface LinkButtonProps extends Looks {
+  /** A page of ours, or `mailto:`. */
   readonly href: string
   /** The browser saves the answer as a file. */
   readonly isDownload?: boolean
@@ -60,8 +61,8 @@ export function LinkButton({ variant, size, icon, href, isDownload, children, ..
       {children}
     </>
   )
-  return isDownload ? (
-    <a class={name} href={href} download {...native}>
+  return isDownload || href.startsWith('mailto:') ? (
+    <a class={name} href={href} download={isDownload} {...native}>
       {content}
     </a>
   ) : (

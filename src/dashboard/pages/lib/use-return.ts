@@ -2,6 +2,7 @@ import { useLayoutEffect, useState } from 'preact/hooks'
 import { navigate } from 'wouter-preact/use-browser-location'
 import type { SessionAnswer } from '../../../../schemas/dashboard/session.ts'
 import { PAGES } from '../pages.tsx'
+import { may } from './may.ts'
 import { pageAt } from './page-at.ts'
 import { returnPathOf } from './return-path.ts'
 
@@ -49,9 +50,9 @@ export function useReturn(session: SessionAnswer | undefined): boolean {
   return isSignedIn && !isDecided
 }
 
-function maySee(path: string, { role, tenants }: SessionAnswer): boolean {
+function maySee(path: string, { role, tenants, sample }: SessionAnswer): boolean {
   const found = pageAt(PAGES, new URL(path, location.origin).pathname)
-  if (found === undefined || (found.entry.operator && role !== 'operator')) return false
+  if (found === undefined || !may(role, found.entry.role ?? 'viewer')) return false
   const { tenant } = found.parameters
-  return tenant === undefined || tenants.includes(tenant)
+  return tenant === undefined || tenants.includes(tenant) || tenant === sample
 }

@@ -11,6 +11,7 @@ import { Loading } from '../design/skeleton.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
 import { counted } from '../lib/format.ts'
+import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
@@ -50,7 +51,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   const close = () => setDialog(undefined)
   const { alerts = [], alerts_max: max = 0 } = list.value ?? {}
   const isFull = list.value !== undefined && alerts.length >= max
-  const create = (
+  const create = useMay('member') && (
     <LinkButton variant="primary" icon={Plus} href={`/t/${tenant}/alerts/new`}>
       New alert
     </LinkButton>

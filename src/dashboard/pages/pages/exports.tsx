@@ -10,6 +10,7 @@ import { Page } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
+import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
@@ -48,7 +49,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   const { exports = [], exports_max: max = 0, store } = list.value ?? {}
   const isFull = list.value !== undefined && exports.length >= max
   const shown = exports.find(({ export_id: id }) => id === dialog?.id)
-  const create = (
+  const create = useMay('member') && (
     <LinkButton variant="primary" icon={Plus} href={`/t/${tenant}/exports/new`}>
       New export
     </LinkButton>

@@ -1,4 +1,4 @@
-import { Building2, FileText, KeyRound, Upload } from 'lucide-preact'
+import { Building2 } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
@@ -7,9 +7,9 @@ import type { PlanUsage } from '../../../../schemas/dashboard/overview.ts'
 import type { PagesAnswer } from '../../../../schemas/dashboard/pages.ts'
 import { CompanyHeatBadge } from '../components/company-heat.tsx'
 import { CompanyLines } from '../components/company-lines.tsx'
+import { SampleButton } from '../components/sample-data.tsx'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
-import { CodeLine } from '../design/code.tsx'
 import { Disclosure, Meter } from '../design/details.tsx'
 import { Grid, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
@@ -19,13 +19,14 @@ import { Change, Stat, Stats } from '../design/stat.tsx'
 import { Time } from '../design/time.tsx'
 import { companiesPath } from '../lib/company-links.ts'
 import { counted, number, percent, shortDay } from '../lib/format.ts'
-import { ingestLine } from '../lib/ingest-line.ts'
+import { useMay } from '../lib/may.ts'
 import { namedSentence } from '../lib/named-sentence.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
 import { useData } from '../lib/use-data.ts'
 import { pathOf } from '../lib/visitor-sessions.ts'
 import { weekSentence } from '../lib/week-sentence.ts'
+import { FirstSteps } from './first-steps/first-steps.tsx'
 import { isFiltered } from './received/kinds.ts'
 import { Reasons, sumOf } from './received/reasons.tsx'
 
@@ -36,6 +37,8 @@ const REFRESH_EMPTY_MS = 3_000
 /** This week: the changes, and the companies to look at. */
 export function Home({ parameters }: PageProps) {
   const tenant = parameters.tenant!
+  const { sample } = useSession()
+  const isAdmin = useMay('admin')
   const [everyMs, setEveryMs] = useState(REFRESH_MS)
   const { value, error, reload } = useData<HomeAnswer>(`/api/tenants/${tenant}/home`, {}, everyMs)
   const isEmpty = value !== undefined && !value.has_events && value.outcomes.length === 0
@@ -49,8 +52,10 @@ export function Home({ parameters }: PageProps) {
           <p>{value.warning.text}</p>
         </Notice>
       )}
-      {value !== undefined && (isEmpty ? <FirstEvent tenant={tenant} /> : <Week tenant={tenant} answer={value} />)}
-      {value !== undefined && <Usage usage={value.usage} />}
+      {value !== undefined && isAdmin && <FirstSteps key={tenant} tenant={tenant} isEmpty={!value.has_events} />}
+      {value !== undefined && isEmpty && !isAdmin && <NoVisits tenant={tenant} />}
+      {value !== undefined && !isEmpty && <Week tenant={tenant} answer={value} />}
+      {value !== undefined && tenant !== sample && <Usage usage={value.usage} />}
     </Page>
   )
 }
@@ -269,30 +274,20 @@ function Filtered({ tenant, answer: { outcomes } }: WeekProps) {
   )
 }
 
-/** The next step for a tenant without events. */
-function FirstEvent({ tenant }: { readonly tenant: string }) {
-  const { api_url } = useSession()
+/** For people who cannot connect anything, or who look at sample data that are on their way. */
+function NoVisits({ tenant }: { readonly tenant: string }) {
+  const { sample } = useSession()
+  if (tenant === sample) {
+    return (
+      <EmptyState title="Sample data are being made" icon={Building2}>
+        <p>The first companies appear here in some seconds.</p>
+      </EmptyState>
+    )
+  }
   return (
-    <EmptyState title="No event was received yet" icon={Building2}>
-      <Text isMeasured>
-        Three ways to begin: connect a source, make a key and send events from your site, or upload a file of them.
-        Companies appear here within seconds.
-      </Text>
-      <Row>
-        <LinkButton href={`/t/${tenant}/sources`} variant="primary" icon={FileText}>
-          Connect a source
-        </LinkButton>
-        <LinkButton href={`/t/${tenant}/settings`} icon={KeyRound}>
-          Make an API key
-        </LinkButton>
-        <LinkButton href={`/t/${tenant}/uploads`} icon={Upload}>
-          Upload a file
-        </LinkButton>
-      </Row>
-      <Text tone="soft" isSmall>
-        With your key in place of YOUR_KEY, this sends an event of Apple:
-      </Text>
-      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label="Command that sends an event" />
+    <EmptyState title="No visit was received yet" icon={Building2}>
+      <p>An admin of this workspace connects your website. Companies appear here within seconds of their visits.</p>
+      <SampleButton tenant={tenant} />
     </EmptyState>
   )
 }

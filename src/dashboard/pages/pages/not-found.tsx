@@ -1,4 +1,5 @@
 import { Compass, Lock } from 'lucide-preact'
+import type { DashboardRole } from '../../../../schemas/dashboard/roles.ts'
 import { LinkButton } from '../design/button.tsx'
 import { EmptyState } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
@@ -31,11 +32,36 @@ export function NoTenant({ id }: { readonly id: string }) {
   )
 }
 
-/** Shown to members on pages for operators. */
-export function OnlyOperators() {
+interface NotAllowedProps {
+  readonly needed: DashboardRole
+  readonly isSample: boolean
+}
+
+/** Shown on pages for roles that the user does not have. */
+export function NotAllowed({ needed, isSample }: NotAllowedProps) {
+  if (isSample) {
+    return (
+      <Page title="Not with sample data">
+        <EmptyState icon={Lock} title="Nothing can be changed here">
+          <p>Switch the sample data off to use this page.</p>
+          {BACK}
+        </EmptyState>
+      </Page>
+    )
+  }
+  if (needed !== 'operator') {
+    return (
+      <Page title={`This page is for ${needed}s`}>
+        <EmptyState icon={Lock} title="Your role does not open it">
+          <p>An admin of your workspace can give you another role.</p>
+          {BACK}
+        </EmptyState>
+      </Page>
+    )
+  }
   return (
     <Page title="This page is for operators">
-      <EmptyState icon={Lock} title="You are signed in as a member of one tenant">
+      <EmptyState icon={Lock} title="You are signed in to one workspace">
         <p>
           An operator opens this page with the link that <code>./ipid dashboard</code> prints on the machine where ipid
           runs.

@@ -1,6 +1,7 @@
 import { UserPlus, UsersRound } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { EndedAnswer, ListedPerson, PeopleAnswer } from '../../../../schemas/dashboard/people.ts'
+import type { TenantRole } from '../../../../schemas/dashboard/roles.ts'
 import type { SignedOutAnswer } from '../../../../schemas/dashboard/tenants.ts'
 import { Button } from '../design/button.tsx'
 import { Dialog } from '../design/dialog.tsx'
@@ -49,6 +50,11 @@ export function People({ parameters }: PageProps) {
       await post<EndedAnswer>(`${path}/sign-out`, { person: id })
       return `${name} was signed out everywhere.`
     })
+  const setRole = ({ id, name }: ListedPerson, role: TenantRole) =>
+    act(async () => {
+      await post(`${path}/role`, { person: id, role })
+      return `${name} is ${role === 'admin' ? 'an' : 'a'} ${role} now.`
+    })
   const signOutAll = () =>
     act(async () => {
       const { sessions, links } = await post<SignedOutAnswer>(`/api/tenants/${tenant}/sign-out`)
@@ -64,7 +70,7 @@ export function People({ parameters }: PageProps) {
     <Page
       key={tenant}
       title="People"
-      description={`Members of ${tenant} and their sessions. Members invite, sign out and remove each other.`}
+      description={`Who may use ${tenant}, and where they are signed in. Viewers read, members also change, admins also manage people, keys and sources.`}
       back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
       actions={people.length > 0 && invite}
     >
@@ -85,7 +91,7 @@ export function People({ parameters }: PageProps) {
         >
           {people.length === 0 ? (
             <EmptyState title="There is no member yet" icon={UsersRound}>
-              <p>An invitation is a link that signs one person in, once. You send it yourself.</p>
+              <p>An invitation is a link that signs one person in, once.</p>
               {invite}
             </EmptyState>
           ) : (
@@ -95,6 +101,7 @@ export function People({ parameters }: PageProps) {
               people={people}
               onEnd={end}
               onInvite={setInvited}
+              onRole={setRole}
               onSignOut={signOut}
               onRemove={setRemoved}
               isOperator={role === 'operator'}
@@ -103,7 +110,7 @@ export function People({ parameters }: PageProps) {
         </Section>
       )}
       {operators.length > 0 && (
-        <Section title="Operators" description="They see every tenant. Only operators see this list.">
+        <Section title="Operators" description="They see every workspace. Only operators see this list.">
           <PersonList label="Operators" nameless="Operator" people={operators} onEnd={(id, done) => end(id, done)} />
         </Section>
       )}

@@ -1,6 +1,9 @@
 import { Share2, UsersRound } from 'lucide-preact'
+import { MayChange } from '../components/may-change.tsx'
+import { SampleSection } from '../components/sample-data.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { Page, Section } from '../design/page.tsx'
+import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { IntentPages } from './settings/intent-pages.tsx'
 import { Keys } from './settings/keys.tsx'
@@ -10,31 +13,39 @@ import { Rules } from './settings/rules.tsx'
 /** Plan, keys, rules and intent pages of a tenant, and the ways to its people and shared links. */
 export function Settings({ parameters }: PageProps) {
   const tenant = parameters.tenant!
+  const isAdmin = useMay('admin')
   return (
     // The key makes sure that state of one tenant is never shown for another.
     <Page key={tenant} title={`Settings of ${tenant}`}>
       <Plan tenant={tenant} />
-      <Keys tenant={tenant} />
-      <Rules tenant={tenant} />
-      <IntentPages tenant={tenant} />
-      <Section
-        title="People"
-        description="Members of this tenant, their sessions, and invitations."
-        actions={
-          <LinkButton href={`/t/${tenant}/settings/people`} icon={UsersRound}>
-            Manage people
-          </LinkButton>
-        }
-      />
-      <Section
-        title="Shared links"
-        description="Lists and companies that people without an account can read."
-        actions={
-          <LinkButton href={`/t/${tenant}/settings/shared-links`} icon={Share2}>
-            Manage shared links
-          </LinkButton>
-        }
-      />
+      {isAdmin && <Keys tenant={tenant} />}
+      <MayChange>
+        <Rules tenant={tenant} />
+        <IntentPages tenant={tenant} />
+      </MayChange>
+      {isAdmin && (
+        <Section
+          title="People"
+          description="Who may use this workspace, their sessions, and invitations."
+          actions={
+            <LinkButton href={`/t/${tenant}/settings/people`} icon={UsersRound}>
+              Manage people
+            </LinkButton>
+          }
+        />
+      )}
+      <MayChange>
+        <Section
+          title="Shared links"
+          description="Lists and companies that people without an account can read."
+          actions={
+            <LinkButton href={`/t/${tenant}/settings/shared-links`} icon={Share2}>
+              Manage shared links
+            </LinkButton>
+          }
+        />
+      </MayChange>
+      {isAdmin && <SampleSection tenant={tenant} />}
     </Page>
   )
 }

@@ -7,6 +7,7 @@ import { EmptyState, Notice, Problem, sentence } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { number } from '../lib/format.ts'
+import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useData } from '../lib/use-data.ts'
 import { ChangeSource } from './sources/change-source.tsx'
@@ -30,6 +31,7 @@ export function Sources({ parameters }: PageProps) {
 type Shown = { readonly action: 'setup' | 'change' | 'revoke'; readonly source: ListedSource }
 
 function OfTenant({ tenant }: { readonly tenant: string }) {
+  const isAdmin = useMay('admin')
   const [created, setCreated] = useState<CreatedSourceAnswer>()
   const [isAdding, setAdding] = useState(false)
   const [dialog, setDialog] = useState<Shown>()
@@ -47,6 +49,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       description="Where events come from, and whether each source is healthy."
       actions={
         list.value !== undefined &&
+        isAdmin &&
         !isAdding && (
           <Button variant="primary" icon={Plus} onClick={() => setAdding(true)}>
             Add a source
@@ -58,6 +61,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
         <CreateSource
           tenant={tenant}
           kinds={kinds}
+          base={list.value?.api_url ?? null}
           onCancel={() => setAdding(false)}
           onCreated={(answer) => {
             setAdding(false)

@@ -9,9 +9,8 @@ import { Icon } from '../design/icon.tsx'
 import { companyPath } from '../lib/company-links.ts'
 import { segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
-import { useSession } from '../lib/session.ts'
 import { useData } from '../lib/use-data.ts'
-import { PAGES } from '../pages.tsx'
+import { useVisiblePages } from '../lib/visible-pages.ts'
 
 const COMPANIES_MAX = 6
 const SEGMENTS_MAX = 5
@@ -127,7 +126,6 @@ function Search({ tenant, onDone }: { readonly tenant: string | undefined; reado
 
 /** Pages first, because their names are short, then segments and companies. */
 function usePlaces(tenant: string | undefined, text: string): { places: readonly Place[]; isLoading: boolean } {
-  const { role } = useSession()
   const { segments = [] } = useSegments()
   const asked = usePaused(text)
   const { value, isLoading } = useData<CompaniesPage>(
@@ -136,16 +134,12 @@ function usePlaces(tenant: string | undefined, text: string): { places: readonly
   )
   const wanted = text.toLowerCase()
   const isFound = (name: string) => name.toLowerCase().includes(wanted)
-  const pages = PAGES.filter(
-    ({ path, nav, operator }) =>
-      nav !== undefined &&
-      isFound(nav.label) &&
-      (!operator || role === 'operator') &&
-      (tenant !== undefined || !path.includes(':tenant')),
-  ).map(({ path, nav }) => ({
-    ...{ key: path, icon: nav!.icon, label: nav!.label, note: 'Page' },
-    href: path.replace(':tenant', tenant ?? ''),
-  }))
+  const pages = useVisiblePages(tenant)
+    .filter(({ nav }) => nav !== undefined && isFound(nav.label))
+    .map(({ path, nav }) => ({
+      ...{ key: path, icon: nav!.icon, label: nav!.label, note: 'Page' },
+      href: path.replace(':tenant', tenant ?? ''),
+    }))
   if (tenant === undefined) return { places: pages, isLoading: false }
   const saved = segments
     .filter(({ name }) => isFound(name))

@@ -8,6 +8,7 @@ import type { SegmentsAnswer } from '../../../../schemas/dashboard/segments.ts'
 import { IconButton } from '../design/button.tsx'
 import { Toasts } from '../design/toast.tsx'
 import { HeatLevelsContext } from '../lib/heat.ts'
+import { rememberWorkspace } from '../lib/sample.ts'
 import { SegmentsContext } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
 import { useArrival } from '../lib/use-arrival.ts'
@@ -24,12 +25,15 @@ const HEAT_LEVELS_EVERY_MS = 600_000
 
 /** The frame of a page: sidebar, or a bar and a drawer on a small screen. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
-  const { tenants } = useSession()
+  const { tenants, sample } = useSession()
   const [location] = useLocation()
   const drawer = useDrawer()
   useArrival(location, 'content')
   const tenant = /^\/t\/([^/]+)/.exec(location)?.[1] ?? tenants[0]
-  const isKnown = tenant !== undefined && tenants.includes(tenant)
+  useLayoutEffect(() => {
+    if (tenant !== undefined && tenant !== sample) rememberWorkspace(tenant)
+  }, [tenant, sample])
+  const isKnown = tenant !== undefined && (tenants.includes(tenant) || tenant === sample)
   const { value, isLoading, reload } = useData<SegmentsAnswer>(
     isKnown ? `/api/tenants/${tenant}/segments` : undefined,
     {},
@@ -58,7 +62,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
               <Logo />
               ipid
             </Link>
-            <span class="ui-topbar-tenant">{tenant}</span>
+            <span class="ui-topbar-tenant">{tenant === sample ? 'Sample data' : tenant}</span>
           </header>
           {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape and the close button do the same */}
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape and the close button do the same */}

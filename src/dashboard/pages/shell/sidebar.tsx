@@ -5,15 +5,18 @@ import { Link, useLocation } from 'wouter-preact'
 import { useSearch } from 'wouter-preact/use-browser-location'
 import { Avatar } from '../design/avatar.tsx'
 import { Button, IconButton } from '../design/button.tsx'
-import { TextInput } from '../design/field.tsx'
+import { Checkbox, TextInput } from '../design/field.tsx'
 import { Icon } from '../design/icon.tsx'
 import { Hidden, Text } from '../design/layout.tsx'
 import { Choice, Popover } from '../design/popover.tsx'
 import { changeHeaders } from '../lib/api.ts'
+import { capitalised } from '../lib/format.ts'
+import { samePage, useSample } from '../lib/sample.ts'
 import { segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
-import { NAV_GROUPS, PAGES } from '../pages.tsx'
+import { useVisiblePages } from '../lib/visible-pages.ts'
+import { NAV_GROUPS } from '../pages.tsx'
 import { JUMP_KEYS, openJump } from './jump.tsx'
 import { Logo } from './logo.tsx'
 import { NavGroup, NavLink, NavSubLinks } from './nav.tsx'
@@ -31,13 +34,11 @@ interface SidebarProps {
 
 /** Navigation, choice of the tenant, and the signed-in user. */
 export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
-  const { role, name, version } = useSession()
+  const { role, name, version, tenants } = useSession()
   const [location] = useLocation()
   const isList = location === COMPANIES.replace(':tenant', tenant ?? '')
   const segment = new URLSearchParams(useSearch()).get('segment')
-  const visible = PAGES.filter(
-    ({ path, operator }) => (!operator || role === 'operator') && (tenant !== undefined || !path.includes(':tenant')),
-  )
+  const visible = useVisiblePages(tenant)
   return (
     <aside id="sidebar" class={isOpen ? 'ui-sidebar is-open' : 'ui-sidebar'}>
       <div class="ui-sidebar-head">
@@ -50,6 +51,7 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
         </span>
       </div>
       {tenant !== undefined && <TenantSwitcher tenant={tenant} onDone={onClose} />}
+      <SampleSwitch />
       <button
         type="button"
         class="ui-jump"
@@ -99,9 +101,10 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
       <div class="ui-signed">
         <Icon of={UserRound} />
         <div>
-          <p>{name ?? (role === 'operator' ? 'Operator' : 'Member')}</p>
+          <p>{name ?? capitalised(role)}</p>
           <p>
-            {role === 'operator' ? 'all tenants' : tenant} · ipid {version}
+            {role === 'operator' ? 'all workspaces' : `${name === null ? '' : `${role} of `}${tenants[0]}`} · ipid{' '}
+            {version}
           </p>
         </div>
         <IconButton icon={LogOut} label="Sign out" onClick={signOut} />
@@ -113,23 +116,35 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
 const SEARCHED_FROM = 8
 const SHOWN_MAX = 50
 
+/** Switches every page between the workspace and sample data, where there are some. */
+function SampleSwitch() {
+  const { isThere, isOn, toggle } = useSample()
+  if (!isThere) return null
+  return (
+    <div class="ui-sample-switch">
+      <Checkbox label="Show sample data" isChecked={isOn} onChange={toggle} />
+    </div>
+  )
+}
+
 /** Shows another tenant: the same page of it, where there is one. */
 function TenantSwitcher({ tenant, onDone }: { readonly tenant: string; readonly onDone: () => void }) {
-  const { tenants } = useSession()
+  const { tenants, sample } = useSession()
+  const shown = tenant === sample ? 'Sample data' : tenant
   const [location, navigate] = useLocation()
   const change = (next: string) => {
     onDone()
-    navigate(location.startsWith('/t/') ? location.replace(/^\/t\/[^/]+/, `/t/${next}`) : `/t/${next}`)
+    navigate(samePage(location, next))
   }
   return (
     <Popover
-      label="Tenants"
+      label="Workspaces"
       trigger={({ buttonRef, ...props }) => (
         <button type="button" ref={buttonRef} class="ui-tenant" {...props}>
-          <Avatar name={tenant} id={tenant} size={22} />
+          <Avatar name={shown} id={tenant} size={22} />
           <span>
-            <Hidden>Tenant </Hidden>
-            {tenant}
+            <Hidden>Workspace </Hidden>
+            {shown}
           </span>
           <Icon of={ChevronsUpDown} size={14} />
         </button>
@@ -161,14 +176,14 @@ function TenantList({ tenants, tenant, onChoose }: TenantListProps) {
   return (
     <>
       {tenants.length >= SEARCHED_FROM && (
-        <TextInput type="search" label="Find a tenant" isLabelHidden isSmall value={text} onInput={setText} />
+        <TextInput type="search" label="Find a workspace" isLabelHidden isSmall value={text} onInput={setText} />
       )}
       {found.slice(0, SHOWN_MAX).map((id) => (
         <Choice key={id} label={id} isChosen={id === tenant} onChoose={() => onChoose(id)} />
       ))}
       {found.length === 0 && (
         <Text tone="soft" isSmall>
-          No tenant matches.
+          No workspace matches.
         </Text>
       )}
       {found.length > SHOWN_MAX && (

@@ -21,6 +21,7 @@ export function keyRoutes({ admin }: KeyDependencies): DashboardRoute[] {
     route({
       method: 'GET',
       path: '/api/tenants/:tenant/keys',
+      access: 'admin',
       query: KeysQuery,
       async handle({ tenant, query }) {
         const { before, limit = KEYS_PAGE.keys } = query
@@ -33,11 +34,13 @@ export function keyRoutes({ admin }: KeyDependencies): DashboardRoute[] {
     route({
       method: 'GET',
       path: '/api/tenants/:tenant/keys/:prefix',
+      access: 'admin',
       handle: async ({ tenant, parameters }) => json(listed(await admin.getKey(tenant.id, parameters.prefix!))),
     }),
     route({
       method: 'POST',
       path: '/api/tenants/:tenant/keys',
+      access: 'admin',
       async handle({ tenant, session }) {
         const { key, prefix, created_at } = await admin.createKey(tenant.id, makerOf(session))
         const answer: CreatedKeyAnswer = { key, prefix, created_at }
@@ -47,6 +50,7 @@ export function keyRoutes({ admin }: KeyDependencies): DashboardRoute[] {
     route({
       method: 'POST',
       path: '/api/tenants/:tenant/keys/revoke',
+      access: 'admin',
       body: RevokeKeyBody,
       handle: async ({ tenant, body }) => json(listed(await admin.revokeKey(body.prefix, tenant.id))),
     }),

@@ -44,6 +44,8 @@ export function lookupRoute({
   return route({
     method: 'POST',
     path: '/api/tenants/:tenant/lookup',
+    // It uses up the quota.
+    access: 'member',
     changes: false,
     body: PageLookupBody,
     async handle({ tenant, body }) {

@@ -68,6 +68,7 @@ export function ruleRoutes({ admin, readRule, trials, reenrichments, clock }: Ru
     route({
       method: 'POST',
       path: '/api/tenants/:tenant/rules/delete-hidden',
+      access: 'admin',
       body: DeleteHiddenBody,
       async handle({ tenant, session, body: { rule } }) {
         if (!tenant.rules?.includes(rule)) throw new InputError(`tenant ${tenant.id} has no rule "${rule}"`)

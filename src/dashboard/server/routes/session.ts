@@ -1,14 +1,22 @@
 import type { SessionAnswer } from '../../../../schemas/dashboard/session.ts'
+import { SAMPLE_TENANT } from '../../../../schemas/tenant.ts'
 import type { TenantStore } from '../../../tenants/stores.ts'
 import type { Favicons } from '../../favicons/favicons.ts'
+import { visibleTenant } from '../access.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
+import type { Session } from '../sessions.ts'
 
 export interface SessionDependencies {
-  readonly tenants: Pick<TenantStore, 'listTenants'>
+  readonly tenants: Pick<TenantStore, 'listTenants' | 'getTenant'>
   readonly version: string
   readonly apiUrl: string | null
   /** Undefined: DASHBOARD_FAVICONS is off. */
   readonly favicons?: Favicons | undefined
+}
+
+async function sampleOf(tenants: SessionDependencies['tenants'], session: Session): Promise<string | null> {
+  const tenant = await visibleTenant((id) => tenants.getTenant(id), session, SAMPLE_TENANT)
+  return tenant?.sampleUntil === undefined ? null : tenant.id
 }
 
 /** `GET /api/session`: role, name and visible tenants of the session. */
@@ -18,10 +26,12 @@ export function sessionRoute({ tenants, version, apiUrl, favicons }: SessionDepe
     path: '/api/session',
     async handle({ session }) {
       const all = session.role === 'operator' ? (await tenants.listTenants()).filter(({ deleting }) => !deleting) : []
+      const own = all.filter(({ sampleUntil }) => sampleUntil === undefined)
       const answer: SessionAnswer = {
         role: session.role,
         name: session.name ?? null,
-        tenants: session.tenant === undefined ? all.map(({ id }) => id) : [session.tenant.id],
+        tenants: session.tenant === undefined ? own.map(({ id }) => id) : [session.tenant.id],
+        sample: await sampleOf(tenants, session),
         csrf_token: session.csrfToken,
         version,
         api_url: apiUrl,

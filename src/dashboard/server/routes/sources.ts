@@ -24,9 +24,14 @@ import { type DashboardRoute, json, route } from '../route.ts'
 import { makerOf } from '../sessions.ts'
 
 export interface SourceDependencies {
-  readonly admin: Pick<TenantAdmin, 'getSource' | 'pageSources' | 'createSource' | 'setSource' | 'revokeSource'>
+  readonly admin: Pick<
+    TenantAdmin,
+    'getSource' | 'pageSources' | 'createSource' | 'setSource' | 'setTenant' | 'revokeSource'
+  >
   /** Base URL of the API in this process's settings; see `SourceFacts.base`. */
   readonly apiUrl: string
+  /** API_URL. */
+  readonly publicApiUrl: string | undefined
   /** All sources of the pipeline. */
   readonly sources: readonly Pick<Source, 'name' | 'tool'>[]
   readonly counts: Pick<ClickHouseSources, 'counts'>
@@ -36,7 +41,15 @@ export interface SourceDependencies {
 }
 
 /** `/api/tenants/:tenant/sources`: manages the sources of a tenant. Sources of other tenants are unknown. */
-export function sourceRoutes({ admin, apiUrl, sources, counts, fetches, clock }: SourceDependencies): DashboardRoute[] {
+export function sourceRoutes({
+  admin,
+  apiUrl,
+  publicApiUrl,
+  sources,
+  counts,
+  fetches,
+  clock,
+}: SourceDependencies): DashboardRoute[] {
   const tools = new Map(sources.flatMap(({ name, tool }) => (tool === undefined ? [] : [[name, tool] as const])))
   const kinds = [...tools].map(([kind, { title = kind, group = 'libraries', options = '', presets }]) => ({
     ...{ kind, title, group, options },
@@ -68,6 +81,7 @@ export function sourceRoutes({ admin, apiUrl, sources, counts, fetches, clock }:
         const fetched = await fetches(page.keys)
         const known = typeof health === 'string' ? undefined : health
         const answer: SourcesAnswer = {
+          api_url: tenant.apiUrl ?? publicApiUrl ?? null,
           sources: page.keys.map((found) => sourceReport(found, tools.get(found.source.kind), known, clock.now())),
           total: page.total,
           kinds,
@@ -80,12 +94,15 @@ export function sourceRoutes({ admin, apiUrl, sources, counts, fetches, clock }:
     route({
       method: 'POST',
       path: '/api/tenants/:tenant/sources',
+      access: 'admin',
       body: CreateSourceBody,
       async handle({ tenant, session, body: { kind, name, base, preset, map } }) {
         const [tool, origin] = [toolOf(tools, kind), baseOf(base)]
         const fields = fieldFacts(tool, preset, map)
         const facts = { kind, address: 'auto', base: origin, ...(name && { name }), ...fields } as const
         const created = await admin.createSource(tenant.id, facts, { keys: tool.keys, madeBy: makerOf(session) })
+        if (tenant.apiUrl === undefined && publicApiUrl === undefined)
+          await admin.setTenant(tenant.id, { api_url: origin })
         const { id, key, browserKey = null, source, createdAt } = created
         const answer: CreatedSourceAnswer = {
           source_id: id,
@@ -105,12 +122,13 @@ export function sourceRoutes({ admin, apiUrl, sources, counts, fetches, clock }:
       query: SourceSetupQuery,
       async handle({ tenant, query: { source: id } }) {
         const found = await ofTenant(tenant.id, id)
-        return json(setupOf(knownTool(found.source.kind), found, found.source.base ?? apiUrl))
+        return json(setupOf(knownTool(found.source.kind), found, found.source.base ?? tenant.apiUrl ?? apiUrl))
       },
     }),
     route({
       method: 'POST',
       path: '/api/tenants/:tenant/sources/set',
+      access: 'admin',
       body: SetSourceBody,
       async handle({ tenant, body: { source_id: id, name, address, base } }) {
         const { source } = await ofTenant(tenant.id, id)
@@ -123,6 +141,7 @@ export function sourceRoutes({ admin, apiUrl, sources, counts, fetches, clock }:
     route({
       method: 'POST',
       path: '/api/tenants/:tenant/sources/revoke',
+      access: 'admin',
       body: RevokeSourceBody,
       handle: async ({ tenant, body }) => changed(await admin.revokeSource(body.source_id, tenant.id)),
     }),
@@ -166,7 +185,8 @@ function fieldFacts(
   return { ...(preset !== undefined && { preset }), ...(map !== undefined && { map: { ...parseMapping(map, 'map') } }) }
 }
 
-function baseOf(base: string): string {
+/** @throws InputError when it is no origin */
+export function baseOf(base: string): string {
   try {
     return httpOrigin(base)
   } catch (error) {

@@ -68,7 +68,7 @@ async function addVisits({ tenant, seed, days, json }: DemoFlags, given: Config,
   const base = await apiUrlOf(config)
   const data = await TodaysData.open(await madeData(config))
   const wanted = { organisations: ORGANISATIONS, noise: NOISE_NETWORKS }
-  const visitors = findVisitors(new Random(seed), (address) => data.enrich(address, ''), wanted)
+  const visitors = await findVisitors(new Random(seed), (address) => data.enrich(address, ''), wanted)
   const { id, key } = await withTenants(config, async (admin) => {
     const [existing] = await demoSources(admin, tenant)
     if (existing !== undefined) {

@@ -11,7 +11,7 @@ import { asInstance, clickhousePlaceOf, redisUrlOf } from '../../../terminal/ins
 import { printLine } from '../../../terminal/print.ts'
 import { withRewriteLease } from '../../../terminal/rewrite-lease.ts'
 import { tenantAdmin, withRedis } from '../../../terminal/stores.ts'
-import { endReenrichment } from '../../replay/commands/reenrich.ts'
+import { endReenrichment } from '../../reenrich/end.ts'
 import { StoreErasableArchive } from '../erasable-archive.ts'
 import { ClickHouseErasableEvents } from '../erasable-events.ts'
 import type { ErasableArchive, ErasableRecords, ErasableTables, TenantRemoval } from '../ports.ts'

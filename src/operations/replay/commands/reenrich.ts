@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import type { TodaysData } from '../../../enrichment/todays-data.ts'
-import type { ClickHousePlace } from '../../../stores/clickhouse/hosts.ts'
 import { COMMAND_LINE } from '../../../terminal/context.ts'
-import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
+import type { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
 import { judgedBy } from '../../reenrich/judge.ts'
 import type { Staged } from '../../reenrich/ports.ts'
-import { finishReenrich, previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
+import { previewReenrich, reenrich } from '../../reenrich/reenrich.ts'
 import type { ReenrichReport } from '../../reenrich/report.ts'
-import type { RewriteHold } from '../../reenrich/rewrite-hold.ts'
 
 /** Arguments of `ipid replay --reenrich`. */
 interface ReenrichRequest {
@@ -75,23 +73,5 @@ export async function runReenrich(
     received_until: new Date(receivedUntilMs).toISOString(),
     data: todays.names,
     ...report,
-  }
-}
-
-/**
- * Finishes a re-enrichment of any tenant that was killed, and removes an incomplete copy. Call it inside of `withRewriteLease`
- * before other work replaces or removes stored events.
- */
-export async function endReenrichment(
-  place: ClickHousePlace | string,
-  { assertHeld, onReplaced }: RewriteHold,
-  say: (line: string) => void,
-): Promise<void> {
-  const events = new ClickHouseReenrichment(place)
-  try {
-    await finishReenrich({ events, replacement: events, assertHeld, onReplaced, say })
-    await events.discard()
-  } finally {
-    await events.close()
   }
 }

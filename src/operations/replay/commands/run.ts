@@ -21,6 +21,7 @@ import { withRewriteLease } from '../../../terminal/rewrite-lease.ts'
 import { withRedis } from '../../../terminal/stores.ts'
 import { tenantOf } from '../../../terminal/tenant-of.ts'
 import { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
+import { endReenrichment } from '../../reenrich/end.ts'
 import { assertReadable } from '../../reenrich/reenrich.ts'
 import type { RewriteHold } from '../../reenrich/rewrite-hold.ts'
 import { retentionFloor } from '../../retention/policy.ts'
@@ -30,7 +31,7 @@ import { RedisReplayLane } from '../redis/lane.ts'
 import { type ReplayReport, replay } from '../replay.ts'
 import { ReplayTables } from '../replay-tables.ts'
 import { type Condition, readCondition } from '../where.ts'
-import { endReenrichment, type ReenrichResult, runReenrich } from './reenrich.ts'
+import { type ReenrichResult, runReenrich } from './reenrich.ts'
 
 export interface ReplayFlags {
   readonly tenant: string

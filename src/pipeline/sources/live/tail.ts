@@ -117,11 +117,22 @@ function liveEvent(
   enrichment: Enrichment | undefined,
   { receivedAtMs, mask }: EventContext,
 ): LiveEvent {
+  const page = pageOf(event)
   return {
     ...judgementOf(enrichment),
     received_at: new Date(receivedAtMs).toISOString(),
     event_type: shortText(event.eventType),
     // An invalid address is shown as sent, unless the tenant masks addresses.
     ip: mask === undefined ? shortText(address?.text ?? event.ip) : null,
+    ...(page !== null && { page }),
   }
+}
+
+/** Host and path of the page, without its query. */
+function pageOf({ extra }: ReadEvent): string | null {
+  if (!extra.includes('"url"')) return null
+  const { url } = JSON.parse(extra) as { readonly url?: unknown }
+  if (typeof url !== 'string' || !URL.canParse(url)) return null
+  const { host, pathname } = new URL(url)
+  return shortText(host + pathname)
 }

@@ -11,6 +11,7 @@ import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
 import { companyPath } from '../../lib/company-links.ts'
 import { counted } from '../../lib/format.ts'
+import { useMay } from '../../lib/may.ts'
 import { messagesPath } from './alert-tabs.tsx'
 import { answerWords, KIND_WORDS, whenWords } from './words.ts'
 
@@ -166,6 +167,7 @@ const PAUSED = {
 
 function Actions({ tenant, alert, onAct }: Pick<AlertListProps, 'tenant' | 'onAct'> & { readonly alert: ListedAlert }) {
   const label = `Actions for ${alert.name}`
+  if (!useMay('member')) return null
   return (
     <Menu
       label={label}

@@ -35,6 +35,7 @@ import { Time } from '../../design/time.tsx'
 import { companyPath } from '../../lib/company-links.ts'
 import { correct } from '../../lib/corrections.ts'
 import { counted } from '../../lib/format.ts'
+import { useMay } from '../../lib/may.ts'
 import { useOwnColumns } from '../../lib/own-columns.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
@@ -63,6 +64,7 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
       await correct(tenant, body, isHidden ? `${company.name} is shown again.` : `${company.name} is hidden.`, changed)
     })
   const close = () => setTask(undefined)
+  if (!useMay('member')) return null
   return (
     <>
       <Button icon={EyeOff} onClick={hide} disabled={hiding.isBusy}>

@@ -9,6 +9,7 @@ import { Menu } from '../../design/popover.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
 import { bytes, capitalised, counted } from '../../lib/format.ts'
+import { useMay } from '../../lib/may.ts'
 import { segmentPath } from '../../lib/segment-view.ts'
 import { useSegments } from '../../lib/segments.ts'
 import { fileName, filePath, scheduleWords } from './words.ts'
@@ -134,6 +135,7 @@ function State({ shown: { paused, error, open_since: since } }: { readonly shown
 
 function Actions({ shown, onAct }: Pick<ExportListProps, 'onAct'> & { readonly shown: ListedExport }) {
   const label = `Actions for ${shown.name}`
+  if (!useMay('member')) return null
   return (
     <Menu
       label={label}

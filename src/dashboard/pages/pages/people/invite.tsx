@@ -1,15 +1,19 @@
 import { useState } from 'preact/hooks'
 import { EMAIL_CHARS_MAX, LINK_DAYS_MAX, NAME_CHARS_MAX } from '../../../../../schemas/dashboard/limits.ts'
-import type { InviteAnswer, ListedPerson } from '../../../../../schemas/dashboard/people.ts'
+import type { InviteAnswer, ListedPerson, PeopleAnswer } from '../../../../../schemas/dashboard/people.ts'
+import type { TenantRole } from '../../../../../schemas/dashboard/roles.ts'
 import { Button } from '../../design/button.tsx'
 import { CodeLine } from '../../design/code.tsx'
 import { Dialog } from '../../design/dialog.tsx'
-import { FieldError, TextInput } from '../../design/field.tsx'
+import { FieldError, Select, TextInput } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
+import { Notice, sentence } from '../../design/notice.tsx'
 import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
 import { isLocalHost } from '../../lib/local-host.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { useData } from '../../lib/use-data.ts'
+import { ROLE_OPTIONS } from './role-names.ts'
 
 interface InviteProps {
   readonly tenant: string
@@ -28,7 +32,12 @@ export function Invite({ tenant, person, onInvited, onClose }: InviteProps) {
   }
   const name = person?.name
   const question = name === undefined ? `Invite a person to ${tenant}` : `New link for ${name}`
-  const done = name === undefined ? 'Send this link' : `Send this link to ${name}`
+  const isMailed = link?.mailed_to != null
+  const done = isMailed
+    ? 'The invitation is on its way'
+    : name === undefined
+      ? 'Send this link'
+      : `Send this link to ${name}`
   return (
     <Dialog title={link === undefined ? question : done} onClose={onClose}>
       {link === undefined ? (
@@ -47,7 +56,9 @@ interface InviteFormProps extends Pick<InviteProps, 'tenant' | 'person' | 'onClo
 function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
+  const [role, setRole] = useState<TenantRole>('member')
   const [days, setDays] = useState('7')
+  const canEmail = useData<PeopleAnswer>(`/api/tenants/${tenant}/people`).value?.can_email ?? false
   const making = useAction()
   const make = () =>
     making.run(async () => {
@@ -59,7 +70,7 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
       }
       // An empty field is left out. The person is asked for a name when the link is opened.
       const facts = Object.entries({ name, email }).filter(([, text]) => text.trim() !== '')
-      onInvited(await post<InviteAnswer>(`${path}/invite`, { ...Object.fromEntries(facts), ...validity }))
+      onInvited(await post<InviteAnswer>(`${path}/invite`, { ...Object.fromEntries(facts), role, ...validity }))
     })
   return (
     <form
@@ -71,9 +82,7 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
       <Stack>
         {person === undefined ? (
           <>
-            <Text tone="soft">
-              They see this tenant only, with the same rights as you: read, change keys and rules, and invite.
-            </Text>
+            <Text tone="soft">They see this workspace only.</Text>
             <TextInput
               label="Name"
               hint="Shown with their changes. They are asked for it if you leave it empty."
@@ -84,12 +93,22 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
             />
             <TextInput
               label="E-mail address (optional)"
-              hint="Recognises a person who is invited again. Nothing is sent."
+              hint={
+                canEmail
+                  ? 'The invitation is mailed there. They can ask for a new sign-in link with it later.'
+                  : 'Recognises a person who is invited again. Nothing is sent.'
+              }
               type="email"
               maxLength={EMAIL_CHARS_MAX}
               autocomplete="off"
               value={email}
               onInput={setEmail}
+            />
+            <Select
+              label="They may"
+              value={role}
+              options={ROLE_OPTIONS}
+              onChange={(next) => setRole(next as TenantRole)}
             />
           </>
         ) : (
@@ -108,7 +127,7 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
         <Row justify="right">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" variant="primary" disabled={making.isBusy}>
-            Create link
+            {canEmail && (person?.email ?? email.trim()) ? 'Send invitation' : 'Create link'}
           </Button>
         </Row>
       </Stack>
@@ -124,6 +143,16 @@ function ShownLink({ link, onClose }: ShownLinkProps) {
   const url = new URL(link.url, location.href)
   return (
     <Stack>
+      {link.mailed_to !== null && (
+        <Notice tone="good" role="status">
+          <p>The invitation was mailed to {link.mailed_to}. You can send the link yourself, too.</p>
+        </Notice>
+      )}
+      {link.mail_problem !== null && (
+        <Notice tone="warn" role="alert">
+          <p>It could not be mailed: {sentence(link.mail_problem)} Send the link yourself.</p>
+        </Notice>
+      )}
       <Text tone="soft">
         It signs one person in, once, until <Time at={link.expires_at} />. It is shown only now.
       </Text>

@@ -1,12 +1,15 @@
 import { Ellipsis, Link2, LogOut, Trash2, X } from 'lucide-preact'
 import type { ListedPerson } from '../../../../../schemas/dashboard/people.ts'
+import { TENANT_ROLES, type TenantRole } from '../../../../../schemas/dashboard/roles.ts'
 import { Avatar } from '../../design/avatar.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { IconButton } from '../../design/button.tsx'
+import { Select } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Menu } from '../../design/popover.tsx'
 import { Table, type TableColumn } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
+import { capitalised } from '../../lib/format.ts'
 
 /** Actions of a list of people. */
 export interface PersonActions {
@@ -18,6 +21,7 @@ export interface PersonActions {
   readonly onEnd: (id: string, done: string, maker?: string) => void
   /** Undefined: the people are on no list. */
   readonly onInvite?: (person: ListedPerson) => void
+  readonly onRole?: (person: ListedPerson, role: TenantRole) => void
   readonly onSignOut?: (person: ListedPerson) => void
   readonly onRemove?: (person: ListedPerson) => void
   /** Whether the user may make sign-in links for others. */
@@ -36,6 +40,15 @@ export function PersonList({ label, nameless, people, ...actions }: PersonListPr
   const nameOf = ({ name }: ListedPerson) => name ?? nameless
   const columns: TableColumn<ListedPerson>[] = [
     { key: 'name', label: 'Person', text: 260, render: (person) => <Name person={person} name={nameOf(person)} /> },
+    ...(actions.onRole === undefined
+      ? []
+      : [
+          {
+            key: 'role',
+            label: 'Role',
+            render: (person: ListedPerson) => <Role person={person} name={nameOf(person)} onRole={actions.onRole!} />,
+          },
+        ]),
     {
       key: 'sessions',
       label: 'Signed in',
@@ -63,6 +76,30 @@ export function PersonList({ label, nameless, people, ...actions }: PersonListPr
         ]),
   ]
   return <Table label={label} columns={columns} rows={people} keyOf={keyOf} />
+}
+
+interface RoleProps {
+  readonly person: ListedPerson
+  readonly name: string
+  readonly onRole: (person: ListedPerson, role: TenantRole) => void
+}
+
+/** Nobody changes their own role, and a session without a person has that of its link. */
+function Role({ person, name, onRole }: RoleProps) {
+  const { id, role, sessions } = person
+  if (role === null) return null
+  if (id === null || sessions.some(({ is_current }) => is_current)) return <span>{capitalised(role)}</span>
+  const options = TENANT_ROLES.map((value) => ({ value, label: capitalised(value) }))
+  return (
+    <Select
+      label={`Role of ${name}`}
+      isLabelHidden
+      isSmall
+      value={role}
+      options={options}
+      onChange={(next) => onRole(person, next as TenantRole)}
+    />
+  )
 }
 
 function keyOf({ id, sessions, invitations }: ListedPerson): string {

@@ -27,25 +27,25 @@ const GROUPS: readonly (readonly [group: Group, label: string, about: string])[]
   ],
 ]
 
-/** The storage key of the last address: the page cannot know how senders reach the API. */
-const BASE_KEY = 'ipid.api-base'
-
 /** A form for a new source. */
 export function CreateSource({
   tenant,
   kinds,
+  base: known,
   onCreated,
   onCancel,
 }: {
   readonly tenant: string
   readonly kinds: readonly SourceKind[]
+  /** Address of the API as senders reach it; null: unknown. */
+  readonly base: string | null
   readonly onCreated: (created: CreatedSourceAnswer) => void
   readonly onCancel: () => void
 }) {
   const { api_url } = useSession()
   const [kind, setKind] = useState(kinds[0]?.kind ?? '')
   const [name, setName] = useState('')
-  const [base, setBase] = useState(() => localStorage.getItem(BASE_KEY) ?? api_url ?? '')
+  const [base, setBase] = useState(known ?? api_url ?? '')
   const [preset, setPreset] = useState('')
   const [mapping, setMapping] = useState('')
   const first = useRef<HTMLSelectElement>(null)
@@ -62,8 +62,6 @@ export function CreateSource({
         ...(presets.length > 0 && { ...(preset !== '' && { preset }), ...(map.length > 0 && { map }) }),
       }
       const created = await post<CreatedSourceAnswer>(`/api/tenants/${tenant}/sources`, body)
-      if (base === api_url) localStorage.removeItem(BASE_KEY)
-      else localStorage.setItem(BASE_KEY, base)
       onCreated(created)
     })
   const isPulled = group === 'pulls'

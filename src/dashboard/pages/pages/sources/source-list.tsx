@@ -8,6 +8,7 @@ import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Table, type TableColumn } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
 import { counted, number } from '../../lib/format.ts'
+import { useMay } from '../../lib/may.ts'
 import { Findings } from './findings.tsx'
 
 type Fetches = SourcesAnswer['fetches']
@@ -47,6 +48,7 @@ function count(key: string, label: string, of: (today: NonNullable<ListedSource[
 }
 
 function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { readonly label: string }) {
+  const isAdmin = useMay('admin')
   return (
     <Table
       label={label}
@@ -87,8 +89,22 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
               source.revoked_at === null && (
                 <Row gap={1}>
                   <IconButton icon={Code} size="s" label={`Setup of ${name}`} onClick={() => onAct('setup', source)} />
-                  <IconButton icon={Pencil} size="s" label={`Change ${name}`} onClick={() => onAct('change', source)} />
-                  <IconButton icon={Ban} size="s" label={`Revoke ${name}`} onClick={() => onAct('revoke', source)} />
+                  {isAdmin && (
+                    <>
+                      <IconButton
+                        icon={Pencil}
+                        size="s"
+                        label={`Change ${name}`}
+                        onClick={() => onAct('change', source)}
+                      />
+                      <IconButton
+                        icon={Ban}
+                        size="s"
+                        label={`Revoke ${name}`}
+                        onClick={() => onAct('revoke', source)}
+                      />
+                    </>
+                  )}
                 </Row>
               )
             )

@@ -1,0 +1,9 @@
+/* Without TypeBox, because the pages import this file. */
+
+/** What a person of a tenant may do, from the least: read; change companies, segments, alerts, …; manage people, keys and sources. */
+export const TENANT_ROLES = ['viewer', 'member', 'admin'] as const
+export type TenantRole = (typeof TENANT_ROLES)[number]
+
+/** An operator may do everything in every tenant. */
+export const DASHBOARD_ROLES = [...TENANT_ROLES, 'operator'] as const
+export type DashboardRole = (typeof DASHBOARD_ROLES)[number]
