@@ -150,7 +150,7 @@ test('a member combines filters with any of and none of, as groups and as text',
     await dialog.getByRole('button', { name: 'Apply' }).click()
     await main.getByText('2 companies').waitFor()
     await edit()
-    assert.equal(await text.inputValue(), 'country=FR or country=DE and search=bank')
+    assert.equal(await text.inputValue(), 'country=FR or (country=DE and search=bank)')
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await main.getByRole('button', { name: 'Clear Also' }).click()
     await main.getByText('3 companies').waitFor()

@@ -12,6 +12,11 @@ const NAMES = [
   'IT Services',
   'Air',
   'Services',
+  'Sistemas',
+  'Virtual',
+  'Global',
+  'Space',
+  'Pro',
 ]
   .map((word) => `Kibo ${word}`)
   .concat('KIBO-AS')
@@ -21,7 +26,9 @@ const NAMES = [
  * @param space of its addresses; default: unknown
  */
 export function doubtfulAs(space: Pick<Evidence, 'asAddresses' | 'asHasV6' | 'asScatter'> = {}) {
-  const all = NAMES.flatMap((name) => [64_500, 269_306, 150_000, 40_000].map((asn) => ({ asn, name })))
+  const all = NAMES.flatMap((name) =>
+    [64_500, 269_306, 150_000, 40_000, 262_144, 328_000].map((asn) => ({ asn, name })),
+  )
   const found = all.find(({ asn, name }) => isDoubtful(classify({ asn, asName: name, ...space })))
   assert.ok(found, 'no candidate is doubtful: add one')
   return found

@@ -22,6 +22,15 @@ export function Settings({ parameters }: PageProps) {
       <MayChange>
         <Rules tenant={tenant} />
         <IntentPages tenant={tenant} />
+        <Section
+          title="Shared links"
+          description="Lists and companies that people without an account can read."
+          actions={
+            <LinkButton href={`/t/${tenant}/settings/shared-links`} icon={Share2}>
+              Manage shared links
+            </LinkButton>
+          }
+        />
       </MayChange>
       {isAdmin && (
         <Section
@@ -34,17 +43,6 @@ export function Settings({ parameters }: PageProps) {
           }
         />
       )}
-      <MayChange>
-        <Section
-          title="Shared links"
-          description="Lists and companies that people without an account can read."
-          actions={
-            <LinkButton href={`/t/${tenant}/settings/shared-links`} icon={Share2}>
-              Manage shared links
-            </LinkButton>
-          }
-        />
-      </MayChange>
       {isAdmin && <SampleSection tenant={tenant} />}
     </Page>
   )
