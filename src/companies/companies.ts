@@ -25,7 +25,7 @@ import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
 import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
 import { companyDays, type Need, type ReadBasis, readBasis } from './days.ts'
-import { OWN_COLUMNS_SQL, readColumn } from './facts.ts'
+import { OWN_COLUMNS_SQL, readColumns } from './facts.ts'
 import {
   type Days,
   type Facet,
@@ -261,8 +261,7 @@ export class ClickHouseCompanies {
 
   /** Columns of the tenant's own, in the order of their keys. */
   async ownColumns(tenantId: string): Promise<readonly OwnColumn[]> {
-    const rows = await this.#reader.rows<{ field: string; held: string }>(OWN_COLUMNS_SQL, { tenant: tenantId })
-    return rows.map(({ field, held }) => readColumn(field, held))
+    return readColumns(await this.#reader.rows(OWN_COLUMNS_SQL, { tenant: tenantId }))
   }
 
   /** The ids among `companyIds` that a filter keeps. */

@@ -39,13 +39,7 @@ export function formatColumn({ name, type }: Pick<OwnColumn, 'name' | 'type'>): 
   return `${type} ${name}`
 }
 
-/** The inverse of `formatColumn`. */
-export function readColumn(field: string, value: string): OwnColumn {
-  const at = value.indexOf(' ')
-  return { key: field.slice(OWN.length), name: value.slice(at + 1), type: value.slice(0, at) as OwnType }
-}
-
-/** Definitions of the own columns of a tenant: `field` and `held`, for `readColumn`. */
+/** Definitions of the own columns of a tenant, for `readColumns`. */
 export const OWN_COLUMNS_SQL = `
   SELECT field, argMax(log.value, (log.at, log.change_id)) AS held
   FROM ${CORRECTIONS} AS log
@@ -53,6 +47,20 @@ export const OWN_COLUMNS_SQL = `
   GROUP BY field
   HAVING held != ''
   ORDER BY field`
+
+/** The own columns in rows of `OWN_COLUMNS_SQL`: the inverse of `formatColumn`. */
+export function readColumns(rows: readonly DefinitionRow[]): OwnColumn[] {
+  return rows.map(({ field, held }) => {
+    const at = held.indexOf(' ')
+    return { key: field.slice(OWN.length), name: held.slice(at + 1), type: held.slice(0, at) as OwnType }
+  })
+}
+
+/** A row of `OWN_COLUMNS_SQL`. */
+export interface DefinitionRow {
+  readonly field: string
+  readonly held: string
+}
 
 /**
  * Reads the name of a new own column.

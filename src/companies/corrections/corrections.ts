@@ -18,7 +18,7 @@ import { InputError } from '../../run/errors.ts'
 import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
-import { OWN, OWN_COLUMNS_SQL, ownField, readColumn, readOwnValue, readStatus } from '../facts.ts'
+import { OWN, OWN_COLUMNS_SQL, ownField, readColumns, readOwnValue, readStatus } from '../facts.ts'
 import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../intent-pages.ts'
 import { chainOf, endsOf, type Merges } from './merges.ts'
 
@@ -176,8 +176,7 @@ export class CompanyCorrections {
   }
 
   async #definitions(tenantId: string): Promise<OwnColumn[]> {
-    const rows = await this.#rows<{ field: string; held: string }>(OWN_COLUMNS_SQL, { tenant: tenantId })
-    return rows.map(({ field, held }) => readColumn(field, held))
+    return readColumns(await this.#rows(OWN_COLUMNS_SQL, { tenant: tenantId }))
   }
 
   /**

@@ -22,7 +22,7 @@ import {
   OWN,
   OWN_COLUMNS_SQL,
   ownField,
-  readColumn,
+  readColumns,
   readOwnValue,
   readStatus,
   type ValueForm,
@@ -90,9 +90,7 @@ export class CompanyImports {
 
   async #plan(tenantId: string, list: CompanyList, options: ImportOptions): Promise<Plan> {
     const form: ValueForm = { decimal: list.decimal, dateOrder: options.date_order }
-    const own = (await this.#rows<{ field: string; held: string }>(tenantId, OWN_COLUMNS_SQL)).map(({ field, held }) =>
-      readColumn(field, held),
-    )
+    const own = readColumns(await this.#rows(tenantId, OWN_COLUMNS_SQL))
     const { shown, used } = columnsOf(list, own, options.map ?? {}, form)
     if (!used.some(({ target }) => target === 'domain' || target === 'name')) {
       if (!options.dry_run) throw new InputError(NO_KEY)

@@ -1,10 +1,11 @@
 import { usePathname } from 'wouter-preact/use-browser-location'
+import { isAtLeast } from '../../../schemas/dashboard/roles.ts'
 import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
 import { SampleBanner } from './components/sample-data.tsx'
 import { Problem } from './design/notice.tsx'
 import { Splash } from './design/splash.tsx'
 import { setCsrfToken } from './lib/api.ts'
-import { may, RoleContext } from './lib/may.ts'
+import { RoleContext } from './lib/may.ts'
 import { pageAt } from './lib/page-at.ts'
 import type { PageProps } from './lib/page-props.ts'
 import { SessionContext, useSession } from './lib/session.ts'
@@ -54,7 +55,7 @@ function Shown({ page: Page, nav, title = nav?.label, role: needed, parameters }
   const own = isSample ? 'viewer' : role
   useTitle(title, isSample ? 'Sample data' : tenant)
   // Check here, because the page could not tell a refusal from an unreachable server.
-  if (needed !== undefined && !may(own, needed)) return <NotAllowed needed={needed} isSample={isSample} />
+  if (needed !== undefined && !isAtLeast(own, needed)) return <NotAllowed needed={needed} isSample={isSample} />
   if (tenant !== undefined && !tenants.includes(tenant) && !isSample) return <NoTenant id={tenant} />
   return (
     <RoleContext.Provider value={own}>

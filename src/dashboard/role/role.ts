@@ -84,7 +84,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const { accuracy, companies, corrections, home, imports, intentPages, overview, pages, activity } = tables
   const favicons = faviconsOf(context)
   const exportFiles = openObjectStore(context.archiveLocation)
-  const mails = mailsOf(context, redis, sessions, tenants)
+  const mails = mailsOf(context, redis, { sessions, people: personStore, tenants })
   const settings = settingsOf(context, redis, { sessions, people, mails, sharedLinks }, tables)
   const { sample, removal } = sampleOf(context, redis, uploads.jobs)
   const routes = dashboardRoutes({
@@ -164,17 +164,16 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
 function mailsOf(
   { config, telemetry: { log } }: ProcessContext,
   redis: RedisClient,
-  sessions: Sessions,
-  tenants: RedisTenantStore,
+  stores: { readonly sessions: Sessions; readonly people: RedisPersonStore; readonly tenants: RedisTenantStore },
 ): SignInMails | undefined {
   const { smtpUrl, smtpFrom } = config
   if (smtpUrl === undefined) return undefined
   return new SignInMails({
     mailer: new Mailer({ url: smtpUrl, from: smtpFrom }),
-    people: new RedisPersonStore(redis),
     limits: new RedisTestLimits(redis),
     dashboardUrl: linkBaseOf(config),
-    ...{ sessions, tenants, log },
+    ...stores,
+    log,
   })
 }
 

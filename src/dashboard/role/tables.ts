@@ -7,9 +7,7 @@ import { CompanyImports } from '../../companies/imports/imports.ts'
 import { ClickHouseIntentPages } from '../../companies/intent-pages.ts'
 import { ClickHousePages } from '../../companies/pages.ts'
 import type { ProcessContext } from '../../process/context.ts'
-import { UnavailableError } from '../../run/errors.ts'
-import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
-import { connectReading, QuestionReader } from '../../stores/clickhouse/reader.ts'
+import { connectReading, QuestionReader, writerOf } from '../../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../../tenants/stores.ts'
 import { ClickHouseAccuracy } from '../queries/accuracy.ts'
 import { ClickHouseOverview } from '../queries/overview.ts'
@@ -41,23 +39,16 @@ export function dashboardTables(
 ): DashboardTables {
   const { clock } = telemetry
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'dashboard')
-  const writing =
-    clickhouseUrl === ''
-      ? undefined
-      : connectClickHouse(clickhouseUrl, { application: 'corrections', database: DATABASE })
-  const writer = () => {
-    if (writing === undefined) throw new UnavailableError('this process does not know ClickHouse: set CLICKHOUSE_URL')
-    return writing
-  }
+  const writer = writerOf(clickhouseUrl, 'corrections')
   const reader = new QuestionReader(client)
-  const corrections = new CompanyCorrections(writer, clock, lock)
+  const corrections = new CompanyCorrections(writer.client, clock, lock)
   return {
     accuracy: new ClickHouseAccuracy(reader, clock, enrichment.engine, tenants),
     alertVisits: new AlertVisits(reader, namedSources(tenants), clock),
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
     corrections,
     home: new ClickHouseHome(reader),
-    imports: new CompanyImports(writer, corrections),
+    imports: new CompanyImports(writer.client, corrections),
     intentPages: new ClickHouseIntentPages(reader, clock),
     overview: new ClickHouseOverview(reader),
     pages: new ClickHousePages(reader),
@@ -65,7 +56,7 @@ export function dashboardTables(
     trials: new ClickHouseRuleTrials(() => reader.client, clock),
     sources: new ClickHouseSources(reader, clock),
     close: async () => {
-      await Promise.all([client?.close(), writing?.close()])
+      await Promise.all([client?.close(), writer.close()])
     },
   }
 }

@@ -1,11 +1,10 @@
-import { DASHBOARD_ROLES, type DashboardRole } from '../../../schemas/dashboard/roles.ts'
+import { type DashboardRole, isAtLeast } from '../../../schemas/dashboard/roles.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
 import type { Grant, Session, Sessions } from './sessions.ts'
 
-/** Why a role may not make a call; undefined: it may. A higher role may all that a lower one may. */
+/** Why a role may not make a call; undefined: it may. A higher role may do all that a lower one may. */
 export function refusalOf(role: DashboardRole, needed: DashboardRole): string | undefined {
-  if (DASHBOARD_ROLES.indexOf(role) >= DASHBOARD_ROLES.indexOf(needed)) return undefined
-  return REFUSALS[needed]
+  return isAtLeast(role, needed) ? undefined : REFUSALS[needed]
 }
 
 const REFUSALS: Readonly<Record<DashboardRole, string>> = {

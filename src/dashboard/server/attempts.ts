@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { clientNetwork } from '../../http/api/unknown-keys.ts'
 import { type Address, parseAddress } from '../../pipeline/event/address.ts'
 import { clientIn, NO_PROXIES } from '../../pipeline/event/client-address.ts'
 import type { Clock } from '../../run/clock.ts'
@@ -61,5 +62,5 @@ export function clientOf(peer: string, forwardedFor: string): string {
 
 /** An IPv4 address, or the /64 of an IPv6 address. */
 export function networkOf({ text, v6 }: Address): string {
-  return v6 === undefined ? text : `${[...v6.slice(0, 4)].map((group) => group.toString(16)).join(':')}::/64`
+  return v6 === undefined ? text : `${clientNetwork(text)}/64`
 }

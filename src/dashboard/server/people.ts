@@ -98,8 +98,8 @@ export class People {
   async inviteAgain(tenant: TenantOfPeople, id: string, { by, validMs }: Pick<Invitation, 'by' | 'validMs'>) {
     const person = await this.#store.getPerson(tenant, id)
     if (person === undefined) throw unknownPerson()
-    const { role } = person
-    return await this.#link({ role, tenant, ...(by.id !== undefined && { madeBy: by.id }) }, id, validMs)
+    const grant = { role: person.role, tenant, ...(by.id !== undefined && { madeBy: by.id }) }
+    return { secret: await this.#link(grant, id, validMs), person }
   }
 
   /**

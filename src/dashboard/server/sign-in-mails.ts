@@ -31,7 +31,7 @@ interface MailedInvitation {
 }
 
 /** A requested link works this long. */
-export const MAILED_LINK_MS = 900_000
+const MAILED_LINK_MS = 900_000
 /** Requests that wait for their turn; further ones are forgotten. */
 const WAITING_MAX = 50
 /** Most workspaces in a mail. */

@@ -68,6 +68,14 @@ export class ReservedRanges {
   }
 }
 
+let shared: ReservedRanges | undefined
+
+/** One index for callers that need it rarely; made when it is first needed. */
+export function reservedRanges(): ReservedRanges {
+  shared ??= new ReservedRanges()
+  return shared
+}
+
 const V6_END = 1n << 128n
 
 /** The gaps between the allocated IPv6 networks, as CIDRs. */

@@ -25,13 +25,12 @@ import type { IntakeGate } from '../../pipeline/streams/intake-gate.ts'
 import { readStatus } from '../../pipeline/streams/status.ts'
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'
-import { UnavailableError } from '../../run/errors.ts'
 import type { Service } from '../../run/service.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { SecretBox } from '../../secrets/secret-box.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { API_QUESTIONS } from '../../stores/clickhouse/read-limits.ts'
-import { connectReading, QuestionReader } from '../../stores/clickhouse/reader.ts'
+import { connectReading, QuestionReader, writerOf } from '../../stores/clickhouse/reader.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { Reconnection } from '../../stores/redis/reconnection.ts'
 import { writeRefusal } from '../../stores/redis/write-refusal.ts'
@@ -257,20 +256,16 @@ function ingressCompanies(
   tenants: RedisTenantStore,
 ): Service & { readonly companies: ClickHouseCompanies; imports(redis: RedisClient): CompanyImports } {
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'api')
-  const writing =
-    clickhouseUrl === '' ? undefined : connectClickHouse(clickhouseUrl, { application: 'imports', database: DATABASE })
-  const writer = () => {
-    if (writing === undefined) throw new UnavailableError('this process does not know ClickHouse: set CLICKHOUSE_URL')
-    return writing
-  }
+  const writer = writerOf(clickhouseUrl, 'imports')
   const reader = new QuestionReader(client, new TenantSlots(API_QUESTIONS))
   return {
     companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
     name: 'companies',
     start: async () => {},
-    imports: (redis) => new CompanyImports(writer, new CompanyCorrections(writer, clock, correctionsLock(redis))),
+    imports: (redis) =>
+      new CompanyImports(writer.client, new CompanyCorrections(writer.client, clock, correctionsLock(redis))),
     stop: async () => {
-      await Promise.all([client?.close(), writing?.close()])
+      await Promise.all([client?.close(), writer.close()])
     },
   }
 }

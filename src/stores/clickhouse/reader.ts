@@ -50,6 +50,21 @@ export function connectReading(url: string, application: string, database = DATA
   })
 }
 
+/** A client that writes to the database `ipid`. @param url empty: CLICKHOUSE_URL is unknown */
+export function writerOf(url: string, application: string) {
+  const writing = url === '' ? undefined : connectClickHouse(url, { application, database: DATABASE })
+  return {
+    /** @throws UnavailableError when CLICKHOUSE_URL is unknown */
+    client: () => known(writing),
+    close: async () => await writing?.close(),
+  }
+}
+
+function known(client: ClickHouseClient | undefined): ClickHouseClient {
+  if (client === undefined) throw new UnavailableError('this process does not know ClickHouse: set CLICKHOUSE_URL')
+  return client
+}
+
 /** Queries ClickHouse for people and programs outside. Uses parameters only, and limits each statement and each tenant. */
 export class QuestionReader {
   readonly #client: ClickHouseClient | undefined
@@ -63,9 +78,7 @@ export class QuestionReader {
 
   /** @throws UnavailableError when it is unknown */
   get client(): ClickHouseClient {
-    if (this.#client === undefined)
-      throw new UnavailableError('this process does not know ClickHouse: set CLICKHOUSE_URL')
-    return this.#client
+    return known(this.#client)
   }
 
   /**

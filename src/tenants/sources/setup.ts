@@ -1,5 +1,5 @@
 import type { SourceSetup } from '../../../schemas/dashboard/sources.ts'
-import { ReservedRanges } from '../../enrichment/addresses/reserved.ts'
+import { reservedRanges } from '../../enrichment/addresses/reserved.ts'
 import type { SetupBlock, SetupPlace, SourceTool } from '../../pipeline/declaration/source.ts'
 import { parseAddress } from '../../pipeline/event/address.ts'
 import { InputError } from '../../run/errors.ts'
@@ -74,15 +74,13 @@ export function assertAddressCounts(tool: SourceTool | undefined, kind: string):
 }
 
 const LOCAL_NAME = /^localhost$|\.(?:localhost|local|internal|lan|home|intranet|test)$/
-let reserved: ReservedRanges | undefined
 
 /** The problem of an address for senders elsewhere, and the remedy; undefined: none. */
 export function baseWarning(base: string): string | undefined {
   const name = new URL(base).hostname.replace(/^\[|\]$/g, '')
   const address = parseAddress(name)
-  reserved ??= new ReservedRanges()
   const isLocal =
-    address === undefined ? LOCAL_NAME.test(name) || !name.includes('.') : reserved.find(address) !== undefined
+    address === undefined ? LOCAL_NAME.test(name) || !name.includes('.') : reservedRanges().find(address) !== undefined
   if (!isLocal) return undefined
   return (
     `${base} can be reached from this machine or network only. Senders elsewhere, such as the browsers of your visitors, need the address ` +

@@ -1,5 +1,6 @@
 import './sample-data.css'
 import { FlaskConical, Undo2 } from 'lucide-preact'
+import { isAtLeast } from '../../../../schemas/dashboard/roles.ts'
 import { Button } from '../design/button.tsx'
 import { FieldError } from '../design/field.tsx'
 import { Row } from '../design/layout.tsx'
@@ -12,15 +13,9 @@ import { useAction } from '../lib/use-action.ts'
 
 /** On every page that shows sample data: says so, and leads back. */
 export function SampleBanner() {
-  const { role } = useSession()
+  const isAdmin = useIsAdmin()
   const sample = useSample()
-  const removing = useAction()
-  const remove = () =>
-    removing.run(async () => {
-      await sample.remove()
-      toast({ text: 'The sample data are removed.' })
-    })
-  const isAdmin = role === 'admin' || role === 'operator'
+  const removing = useRemoval(sample)
   return (
     <div class="ui-sample">
       <Notice tone="warn" title="Sample data">
@@ -35,7 +30,7 @@ export function SampleBanner() {
               Back to {sample.own}
             </Button>
             {isAdmin && (
-              <Button size="s" variant="quiet" disabled={removing.isBusy} onClick={remove}>
+              <Button size="s" variant="quiet" disabled={removing.isBusy} onClick={removing.remove}>
                 Remove sample data
               </Button>
             )}
@@ -48,10 +43,9 @@ export function SampleBanner() {
 
 /** Shows sample data, which an admin has to add first. */
 export function SampleButton({ tenant }: { readonly tenant: string }) {
-  const { role } = useSession()
+  const isAdmin = useIsAdmin()
   const sample = useSample()
   const adding = useAction()
-  const isAdmin = role === 'admin' || role === 'operator'
   if (!isAdmin && !sample.isThere) return null
   const show = () =>
     adding.run(async () => {
@@ -71,12 +65,7 @@ export function SampleButton({ tenant }: { readonly tenant: string }) {
 /** In Settings: adds sample data to a workspace, or takes them away. */
 export function SampleSection({ tenant }: { readonly tenant: string }) {
   const sample = useSample()
-  const removing = useAction()
-  const remove = () =>
-    removing.run(async () => {
-      await sample.remove()
-      toast({ text: 'The sample data are removed.' })
-    })
+  const removing = useRemoval(sample)
   return (
     <Section
       title="Sample data"
@@ -85,7 +74,7 @@ export function SampleSection({ tenant }: { readonly tenant: string }) {
         <>
           <SampleButton tenant={tenant} />
           {sample.isThere && (
-            <Button disabled={removing.isBusy} onClick={remove}>
+            <Button disabled={removing.isBusy} onClick={removing.remove}>
               Remove sample data
             </Button>
           )}
@@ -95,4 +84,19 @@ export function SampleSection({ tenant }: { readonly tenant: string }) {
       <FieldError error={removing.error} />
     </Section>
   )
+}
+
+/** Of the user, also on pages of sample data, where everybody only reads. */
+function useIsAdmin(): boolean {
+  return isAtLeast(useSession().role, 'admin')
+}
+
+function useRemoval(sample: ReturnType<typeof useSample>) {
+  const { isBusy, error, run } = useAction()
+  const remove = () =>
+    run(async () => {
+      await sample.remove()
+      toast({ text: 'The sample data are removed.' })
+    })
+  return { isBusy, error, remove }
 }

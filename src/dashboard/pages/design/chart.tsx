@@ -35,8 +35,8 @@ interface Pointed {
 }
 
 /**
- * A bar for each day, of series on top of each other. A note shows the numbers of the day under the pointer, and a table has all of them. Today is hatched, because it is
- * not over.
+ * A bar for each day, of series on top of each other. A note shows the numbers of the day under the pointer, and a table has all of them.
+ * Today is hatched, because it is not over.
  */
 export function Chart(props: ChartProps) {
   const { label, dayTitle, days, series, height = 220 } = props

@@ -1,8 +1,8 @@
 import { useLayoutEffect, useState } from 'preact/hooks'
 import { navigate } from 'wouter-preact/use-browser-location'
+import { isAtLeast } from '../../../../schemas/dashboard/roles.ts'
 import type { SessionAnswer } from '../../../../schemas/dashboard/session.ts'
 import { PAGES } from '../pages.tsx'
-import { may } from './may.ts'
 import { pageAt } from './page-at.ts'
 import { returnPathOf } from './return-path.ts'
 
@@ -52,7 +52,7 @@ export function useReturn(session: SessionAnswer | undefined): boolean {
 
 function maySee(path: string, { role, tenants, sample }: SessionAnswer): boolean {
   const found = pageAt(PAGES, new URL(path, location.origin).pathname)
-  if (found === undefined || !may(role, found.entry.role ?? 'viewer')) return false
+  if (found === undefined || !isAtLeast(role, found.entry.role ?? 'viewer')) return false
   const { tenant } = found.parameters
   return tenant === undefined || tenants.includes(tenant) || tenant === sample
 }

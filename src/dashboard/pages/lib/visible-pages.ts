@@ -1,5 +1,5 @@
+import { isAtLeast } from '../../../../schemas/dashboard/roles.ts'
 import { PAGES, type PageEntry } from '../pages.tsx'
-import { may } from './may.ts'
 import { useSession } from './session.ts'
 
 /** The pages that the user may open, of a tenant if there is one. Of sample data, everybody only reads. */
@@ -8,6 +8,6 @@ export function useVisiblePages(tenant: string | undefined): readonly PageEntry[
   const own = tenant !== undefined && tenant === sample ? 'viewer' : role
   return PAGES.filter(({ path, role: needed = 'viewer' }) => {
     const isOfTenant = path.includes(':tenant')
-    return may(isOfTenant ? own : role, needed) && (tenant !== undefined || !isOfTenant)
+    return isAtLeast(isOfTenant ? own : role, needed) && (tenant !== undefined || !isOfTenant)
   })
 }

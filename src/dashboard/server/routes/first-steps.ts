@@ -8,7 +8,7 @@ import {
 import type { LiveEvent } from '../../../../schemas/live-event.ts'
 import type { RedisAlerts } from '../../../alerts/redis/alert-store.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
-import { ReservedRanges } from '../../../enrichment/addresses/reserved.ts'
+import { reservedRanges } from '../../../enrichment/addresses/reserved.ts'
 import type { Exchange } from '../../../http/engine/exchange.ts'
 import { parseAddress } from '../../../pipeline/event/address.ts'
 import { BackpressureError, UnavailableError } from '../../../run/errors.ts'
@@ -149,15 +149,12 @@ function unlessDown<T>(otherwise: T) {
   }
 }
 
-let reserved: ReservedRanges | undefined
-
 /** The address of a visit of the caller to their own site is the better one: a page may be opened through a tunnel. */
 function ownAddress(seen: LiveEvent | undefined, exchange: Exchange): string | null {
-  reserved ??= new ReservedRanges()
   const candidates = [
     parseAddress(seen?.ip ?? ''),
     clientAddress(exchange.peerAddress(), exchange.request.head.forwardedFor),
   ]
-  const own = candidates.find((address) => address !== undefined && reserved!.find(address) === undefined)
+  const own = candidates.find((address) => address !== undefined && reservedRanges().find(address) === undefined)
   return own === undefined ? null : networkOf(own)
 }

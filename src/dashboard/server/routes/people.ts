@@ -130,9 +130,8 @@ export function peopleRoutes(parts: PeopleDependencies): DashboardRoute[] {
           throw new HttpError(403, 'only an operator makes a sign-in link for another person')
         }
         const validity = { by: makerOf(session), validMs: days * DAY_MS }
-        const secret = await people.inviteAgain(tenantOf(tenant), person, validity)
-        const known = (await people.list(tenant)).find(({ id }) => id === person)
-        return json(await answerOf({ secret, days, session, tenant }, known ?? {}))
+        const { secret, person: invited } = await people.inviteAgain(tenantOf(tenant), person, validity)
+        return json(await answerOf({ secret, days, session, tenant }, invited))
       },
     }),
     route({
