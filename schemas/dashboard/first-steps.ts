@@ -7,7 +7,7 @@ const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =
 /** `GET /api/tenants/:tenant/first-steps`: what a new workspace has to do, and what it has done. */
 export const FirstSteps = Type.Object({
   is_closed: Type.Boolean({ description: 'A person closed the list' }),
-  api_url: nullable(Type.String({ description: 'URL of the API as senders reach it; null: nobody has said' })),
+  api_url: nullable(Type.String({ description: 'URL of the API as senders reach it; null: not set' })),
   /** The newest active script tag; null: there is none. */
   website: nullable(
     Type.Object({

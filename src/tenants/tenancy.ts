@@ -23,7 +23,7 @@ export interface Tenant extends TenantRules {
   readonly createdAt: string
   /** Whole days to keep events; 0: for ever; undefined: RETENTION_DAYS applies. */
   readonly retentionDays?: number
-  /** URL of the API as the senders of its events reach it; undefined: nobody has said. */
+  /** URL of the API as the senders of its events reach it; undefined: not set. */
   readonly apiUrl?: string
   /** Whether a person closed its list of first steps. Default: false. */
   readonly firstStepsClosed?: boolean

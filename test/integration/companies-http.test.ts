@@ -234,7 +234,7 @@ test('too many questions about companies are 429, and a store that is down is 50
   assert.deepEqual(await ask(), [500, '3'])
 })
 
-test('programs import a list of companies, see first what it does, and are told what is wrong', async (t) => {
+test('programs import a list of companies, see first what it does, and get errors that say what is wrong', async (t) => {
   const corrections = new CompanyCorrections(
     () => clickhouse.client,
     clock,

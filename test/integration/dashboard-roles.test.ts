@@ -89,7 +89,7 @@ test('each role makes exactly the calls that are listed for it, of all calls', a
   }
 })
 
-test('sample data are read by people whose workspace shows them, and changed by nobody', async (t) => {
+test('sample data are read by people whose workspace shows them, and every change is refused', async (t) => {
   await tenants.createTenant({ ...tenant(SAMPLE_TENANT), sampleUntil: '2026-01-01' })
   t.after(() => redis.hdel(keys.tenants(), SAMPLE_TENANT))
   const asked = await walk(t)

@@ -36,7 +36,7 @@ test('every event that was stored or filtered is named, or has one class of thos
   await insert('shares', [
     event(0),
     event(6, { classification: '' }),
-    // The caller names the account, and nobody the company.
+    // The caller names the account, and the company is unknown.
     event(1, { ...UNNAMED, account_id: 'crm-1', classification: '' }),
     // A doubtful name.
     event(2, { ...UNNAMED, classification: 'business' }),

@@ -22,7 +22,7 @@ test('no two processes take the same port, nor one that the system assigns', asy
   assert.ok([...own, ...first!, ...second!].every((port) => port < systemPortsFrom()))
 })
 
-test('a port is given out once, and the tests of a process are told when there are no more', async () => {
+test('a port is given out once, and an error says when there are no more', async () => {
   const take = `
     import { takePort } from './test/support/ports.ts'
     const ports = []

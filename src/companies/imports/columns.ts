@@ -68,7 +68,7 @@ function plainName(header: string): string {
 /** Cells that people and programs write for no value. */
 const NONE: ReadonlySet<string> = new Set(['', '-', '–', '—', 'n/a', 'na', '#n/a', 'null', 'none', '(blank)'])
 
-/** The text of a cell; empty when it stands for no value. Takes away the apostrophe before text that looks like a formula. */
+/** The text of a cell; empty when it means no value. Takes away the apostrophe before text that looks like a formula. */
 export function cellOf(cells: readonly string[], index: number): string {
   const text = (cells[index] ?? '').trim().replace(/^'(?=[=+\-@])/, '')
   return NONE.has(text.toLowerCase()) ? '' : text

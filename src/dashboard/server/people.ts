@@ -120,7 +120,7 @@ export class People {
     return all.sort((a, b) => a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1))
   }
 
-  /** Unopened links that the person made end when they are no admin any more. @throws InputError when there is no such person */
+  /** Ends unopened links that the person made, unless the new role is admin. @throws InputError when there is no such person */
   async setRole(tenant: TenantOfPeople, id: string, role: TenantRole): Promise<void> {
     if (!(await this.#store.setRole(tenant, id, role))) throw unknownPerson()
     if (role === 'admin') return

@@ -38,7 +38,7 @@ const LIMITS = {
 const DAY_MS = 86_400_000
 const PAGE_ROWS = COMPANY_LIMITS.pageRows
 
-/** Nobody else may keep, list or frame the page. The policy of referrers is that of all pages. */
+/** Caches may not keep the page, and search engines may not list it. The other headers are those of all pages. */
 const HEADERS = {
   'cache-control': 'no-store, private',
   'x-robots-tag': 'noindex, nofollow, noarchive, nosnippet',

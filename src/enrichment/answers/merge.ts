@@ -103,7 +103,7 @@ export function merge(all: readonly Finding[]): Merged {
       voted: isVote(decision),
       derived: derived.industry_category !== undefined,
     }),
-    // Whoever looks at the event can decide, so the names stay.
+    // The names stay, so that a person who reads the event can decide.
     companyId: named === undefined && isDoubtful(decision) ? '' : companyIdOf(organisation),
   }
 }

@@ -28,7 +28,7 @@ const [FIRST_BYTE, END_BYTE] = [1, 224]
 
 /**
  * Draws addresses at random until enough organisations and noise networks are among them. After the last
- * try it returns those that it has found, which with less data are fewer. Other work of the process goes on meanwhile.
+ * try it returns those that it has found, which with less data are fewer. It yields to other work of the process.
  * @param enrich as the service would
  */
 export async function findVisitors(

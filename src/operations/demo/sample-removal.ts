@@ -34,7 +34,7 @@ const WAIT_MS = 60_000
 const STOP_MS = 2_000
 const RETRY_DELAY = { minMs: 5_000, maxMs: 300_000 }
 
-/** Removes the made-up visits when no tenant shows them. A killed removal goes on in any process that has this service. */
+/** Removes the made-up visits when no tenant shows them. After a kill, any process that has this service resumes the removal. */
 export class SampleRemoval implements Service {
   readonly name = 'removal of sample data'
   readonly #options: SampleRemovalOptions
@@ -59,7 +59,7 @@ export class SampleRemoval implements Service {
     return this.#loop.start()
   }
 
-  /** Leaves a removal where it is: any process goes on with it. */
+  /** Interrupts a removal: any process resumes it. */
   async stop(): Promise<void> {
     await Promise.race([this.#loop.stop(), pause(STOP_MS)])
   }

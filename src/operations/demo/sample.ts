@@ -16,7 +16,7 @@ const NOISE_NETWORKS = 60
 /** Always the same organisations, so that visits of later days continue those of earlier ones. */
 const SEED = 1
 const DAY_MS = 86_400_000
-/** Events of a piece, so that other work of the process goes on between two of them. */
+/** Events of a piece. Other work of the process runs between two pieces. */
 const PIECE_EVENTS = 200
 
 interface SampleOptions {
@@ -32,7 +32,7 @@ interface SampleOptions {
 
 /**
  * Made-up visits for people who have none yet. They are in a tenant of their own, so they count for no quota, alert or export of
- * another. A tenant that shows them has a mark; its people read them, and nobody changes them.
+ * another. A tenant that shows them has a mark. Its people can read them, and every change is refused.
  */
 export class Sample {
   readonly #options: SampleOptions
@@ -50,7 +50,7 @@ export class Sample {
    */
   async show(tenantId: string): Promise<string> {
     const { admin, clock } = this.#options
-    // First, so that nobody removes what is made now.
+    // First, so that no removal begins while the visits are made.
     await admin.setTenant(tenantId, { shows_sample: true })
     const nowMs = clock.now()
     const today = utcDay(nowMs)

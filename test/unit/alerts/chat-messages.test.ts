@@ -122,7 +122,7 @@ for (const [activity, facts] of [
   [{ referrer: '', utm_campaign: 'spring' }, 'Came from: campaign spring'],
   [{ referrer: '' }, 'Visits: 3'],
 ] as const) {
-  test(`an origin is told when it is known: ${facts}`, () => {
+  test(`an origin is named when it is known: ${facts}`, () => {
     assert.equal(slackText(aboutCompany({}, activity)).split('\n')[3], facts)
   })
 }

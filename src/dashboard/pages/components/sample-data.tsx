@@ -86,7 +86,7 @@ export function SampleSection({ tenant }: { readonly tenant: string }) {
   )
 }
 
-/** Of the user, also on pages of sample data, where everybody only reads. */
+/** Whether the user is an admin, also on pages of sample data, where the role is that of a viewer. */
 function useIsAdmin(): boolean {
   return isAtLeast(useSession().role, 'admin')
 }

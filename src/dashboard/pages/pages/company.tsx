@@ -30,6 +30,7 @@ import { listPath, shownColumns } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
 import { indentedJson } from '../lib/indented-json.ts'
+import { useOwnColumns } from '../lib/own-columns.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useTitle } from '../lib/title.ts'
 import { useUrlState } from '../lib/url-state.ts'
@@ -57,6 +58,7 @@ export function Company({ parameters }: PageProps) {
     { company: [id] },
     REFRESH_MS,
   )
+  const { columns } = useOwnColumns(tenant)
   const [turn, setTurn] = useState(0)
   const changed = () => {
     setTurn((last) => last + 1)
@@ -78,7 +80,7 @@ export function Company({ parameters }: PageProps) {
           <Loading rows={8} rowHeight={32} />
         ) : error.status === 404 ? (
           <>
-            {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
+            {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} columns={columns} />}
             <EmptyState title="No event of this company is shown">
               <Text>
                 It is hidden, by a person or a rule, or merged, or its events were erased, expired, or now belong to
@@ -108,7 +110,14 @@ export function Company({ parameters }: PageProps) {
       back={back}
       actions={
         <>
-          <CompanyActions key={id} tenant={tenant} answer={value} correction={correction} changed={changed} />
+          <CompanyActions
+            key={id}
+            tenant={tenant}
+            answer={value}
+            correction={correction}
+            columns={columns}
+            changed={changed}
+          />
           <Share
             key={`share ${id}`}
             tenant={tenant}
@@ -126,7 +135,7 @@ export function Company({ parameters }: PageProps) {
       }
     >
       <PastJob tenant={tenant} ended={changed} />
-      {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
+      {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} columns={columns} />}
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       <Figures {...value} />
       <Section

@@ -18,6 +18,7 @@ import type {
   CorrectionsAnswer,
   HidingChange,
 } from '../../../../../schemas/dashboard/corrections.ts'
+import type { OwnColumn } from '../../../../../schemas/facts.ts'
 import { CorrectDialog, type CorrectTask } from '../../components/correct-dialog.tsx'
 import { CorrectionChanges } from '../../components/correction-changes.tsx'
 import { MergeDialog } from '../../components/merge-dialog.tsx'
@@ -36,7 +37,6 @@ import { companyPath } from '../../lib/company-links.ts'
 import { correct } from '../../lib/corrections.ts'
 import { counted } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
-import { useOwnColumns } from '../../lib/own-columns.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { NotThem } from './not-them.tsx'
@@ -48,14 +48,15 @@ interface ActionsProps {
   readonly answer: CompanyAnswer
   /** The corrections in force; undefined: none, or not known yet. */
   readonly correction: CompanyCorrection | undefined
+  /** Columns of the tenant's own. */
+  readonly columns: readonly OwnColumn[]
   readonly changed: () => void
 }
 
 /** The corrections that a person can make to a company. */
-export function CompanyActions({ tenant, answer, correction, changed }: ActionsProps) {
+export function CompanyActions({ tenant, answer, correction, columns, changed }: ActionsProps) {
   const [task, setTask] = useState<Task>()
   const { company } = answer
-  const { columns } = useOwnColumns(tenant)
   const isHidden = correction?.hidden === true
   const hiding = useAction()
   const hide = () =>
@@ -125,10 +126,12 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
 interface StateProps {
   readonly tenant: string
   readonly correction: CompanyCorrection
+  /** Columns of the tenant's own. */
+  readonly columns: readonly OwnColumn[]
 }
 
 /** The corrections that people made to a company. */
-export function CorrectionState({ tenant, correction }: StateProps) {
+export function CorrectionState({ tenant, correction, columns }: StateProps) {
   const { hidden, counts_for, merged_from, note, tags, owner, status, own } = correction
   return (
     <Stack gap={3}>
@@ -165,7 +168,7 @@ export function CorrectionState({ tenant, correction }: StateProps) {
           {owner !== '' && <Text tone="soft">Owner: {owner}</Text>}
         </Row>
       )}
-      <OwnFacts tenant={tenant} values={own} />
+      <OwnFacts columns={columns} values={own} />
       {note !== '' && <Text isMeasured>{note}</Text>}
     </Stack>
   )

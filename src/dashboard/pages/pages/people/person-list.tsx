@@ -84,7 +84,7 @@ interface RoleProps {
   readonly onRole: (person: ListedPerson, role: TenantRole) => void
 }
 
-/** Nobody changes their own role, and a session without a person has that of its link. */
+/** People cannot change their own role. A session without a person has the role of its link. */
 function Role({ person, name, onRole }: RoleProps) {
   const { id, role, sessions } = person
   if (role === null) return null
