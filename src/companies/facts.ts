@@ -1,9 +1,10 @@
-import { FACT_LIMITS, OWN_KEY, type OwnColumn, type OwnType, STATUSES } from '../../schemas/facts.ts'
+import { FACT_LIMITS, type OwnColumn, type OwnType, STATUSES } from '../../schemas/facts.ts'
 import { type DateOrder, readTime } from '../pipeline/sources/batch/files/timestamps.ts'
 import { readDisplayName } from '../run/display-name.ts'
 import { InputError } from '../run/errors.ts'
 import type { Parameters } from '../stores/clickhouse/reader.ts'
 import { CORRECTIONS } from '../stores/clickhouse/tables.ts'
+import { isDay, isNumber, type OwnTerm, parseOwnTerm } from './own-term.ts'
 
 /*
  * Facts: what people know of a company, besides what its visits say. They are owner, tags, status, and values in columns of the tenant's own.
@@ -143,52 +144,11 @@ function shown(text: string): string {
   return `“${text.length > TEXT_SHOWN_CHARS ? `${text.slice(0, TEXT_SHOWN_CHARS)}…` : text}”`
 }
 
-const OPERATORS = ['=', '!=', '~', '>=', '>', '<=', '<'] as const
-type Operator = (typeof OPERATORS)[number]
-
-/** A condition on an own column. */
-export interface OwnTerm {
-  readonly key: string
-  readonly operator: Operator
-  /** `-`: no value. */
-  readonly value: string
-}
-
-const OPERATOR = /!=|>=|<=|=|>|<|~/
-const KEY = new RegExp(OWN_KEY, 'u')
-const DATE = /^\d{4}-\d{2}-\d{2}$/
-const NUMBER = /^-?\d{1,15}(?:\.\d{1,10})?$/
-
-/**
- * Reads a condition of `CompanyFilter.own`, such as `revenue>=1000000`.
- * @throws InputError that says what is wrong
- */
+/** Reads a condition of `CompanyFilter.own`. @throws InputError that says what is wrong */
 export function readOwnTerm(text: string): OwnTerm {
-  const found = OPERATOR.exec(text)
-  const key = text.slice(0, found?.index).trim().normalize('NFKC').toLowerCase()
-  if (found === null || !KEY.test(key) || key.length > FACT_LIMITS.columnKeyMaxChars) {
-    throw new InputError('must be the key of an own column, an operator and a value, as in revenue>=1000000')
-  }
-  const operator = found[0] as Operator
-  const term = { key, operator, value: text.slice(found.index + operator.length).trim() }
-  if (term.value === '') throw new InputError('has no value; "-" is no value')
-  if (isComparison(term.operator) && !NUMBER.test(term.value) && !isDay(term.value)) {
-    throw new InputError(`after "${operator}" comes a number, such as 1000000, or a date, such as 2026-11-30`)
-  }
+  const term = parseOwnTerm(text)
+  if (typeof term === 'string') throw new InputError(term)
   return term
-}
-
-export function formatOwnTerm({ key, operator, value }: OwnTerm): string {
-  return `${key}${operator}${value}`
-}
-
-function isComparison(operator: Operator): boolean {
-  return operator.startsWith('>') || operator.startsWith('<')
-}
-
-function isDay(text: string): boolean {
-  const ms = DATE.test(text) ? Date.parse(text) : Number.NaN
-  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)
 }
 
 /** The companies of a tenant whose value of the parameter's field, named `held`, meets a condition. */
@@ -248,5 +208,5 @@ export function ownConditions(terms: readonly string[]): {
 
 /** A value as a person writes it, and as numbers are kept. */
 function formsOf(value: string): string[] {
-  return NUMBER.test(value) ? [...new Set([value, String(Number(value))])] : [value]
+  return isNumber(value) ? [...new Set([value, String(Number(value))])] : [value]
 }

@@ -1,7 +1,8 @@
 import { COMPANY_LIMITS, type CompanyFilter, NOT_KNOWN } from '../../schemas/companies.ts'
 import { InputError } from '../run/errors.ts'
 import { allOf, anyOf, CONDITION_LIMITS, type Condition, fieldOf, leavesOf, notOf, WHOLE_FIELDS } from './condition.ts'
-import { formatOwnTerm, readOwnTerm } from './facts.ts'
+import { readOwnTerm } from './facts.ts'
+import { formatOwnTerm } from './own-term.ts'
 
 /*
  * A filter as text: terms `KEY OPERATOR VALUE` between commas, such as `country=DE,visits>=3,page~/pricing`. A repeated key means any of

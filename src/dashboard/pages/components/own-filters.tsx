@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
 import type { OwnColumn } from '../../../../schemas/facts.ts'
+import type { OwnTerm } from '../../../companies/own-term.ts'
 import { Button } from '../design/button.tsx'
 import { Chip } from '../design/chip.tsx'
 import { TextInput } from '../design/field.tsx'
 import { Row, Stack } from '../design/layout.tsx'
 import { NOT_KNOWN } from '../lib/company-view.ts'
 import { ownText } from '../lib/own-columns.ts'
-import { type OwnTerm, ownTermOf } from '../lib/own-terms.ts'
+import { ownTermOf } from '../lib/own-terms.ts'
 
 interface OwnFiltersProps {
   readonly columns: readonly OwnColumn[]
