@@ -40,6 +40,7 @@ import { pathOf } from '../lib/visitor-sessions.ts'
 import { wordNote } from '../lib/word-note.ts'
 import { CompanyActions, CorrectionHistory, CorrectionState } from './company/corrections.tsx'
 import { SessionList } from './company/session-list.tsx'
+import { CompanySteps } from './company/steps.tsx'
 
 const SPANS = ['30', '90', '365']
 const REFRESH_MS = 30_000
@@ -70,11 +71,14 @@ export function Company({ parameters }: PageProps) {
   // The user chose another tenant.
   if (id === '') return <Redirect to={`/t/${tenant}/companies`} replace />
   const correction = held.value?.companies.find(({ company_id }) => company_id === id)
-  const back = { href: listPath(tenant), label: 'Companies' }
+  const above = {
+    back: { href: listPath(tenant), label: 'Companies' },
+    beside: <CompanySteps tenant={tenant} id={id} />,
+  }
   // Its last visit may have left it while it was shown.
   if (value === undefined || !isKnown || error?.status === 404) {
     return (
-      <Page title={id} back={back}>
+      <Page title={id} {...above}>
         <PastJob tenant={tenant} ended={changed} />
         {error === undefined ? (
           <Loading rows={8} rowHeight={32} />
@@ -107,7 +111,7 @@ export function Company({ parameters }: PageProps) {
       description={[company.domain, company.industry || company.industry_category, company.classification]
         .filter((text) => text !== '')
         .join(' · ')}
-      back={back}
+      {...above}
       actions={
         <>
           <CompanyActions
