@@ -120,7 +120,9 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
 
   await t.test('a company leads to the next one of its list, also after a reload', async () => {
     const shows = (number: number) => page.getByRole('heading', { level: 1, name: nameOf(number) }).waitFor()
-    const [next, previous] = ['Next company (j)', 'Previous company (k)'].map((name) => main.getByRole('button', { name }))
+    const [next, previous] = ['Next company (j)', 'Previous company (k)'].map((name) =>
+      main.getByRole('button', { name }),
+    )
     await page.goto(at('companies?sort=name&dir=asc&page=2'))
     await link(69).click()
     await shows(69)
@@ -134,7 +136,7 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     await shows(68)
     await page.reload()
     await shows(68)
-    await main.getByRole('button', { name: '90 days' }).click()
+    await main.getByText('90 days', { exact: true }).click()
     await page.waitForURL(/days=90/)
     await page.keyboard.press('j')
     await shows(69)

@@ -46,7 +46,8 @@ interface CompanyTableProps {
 
 /** A table of companies. Its headings sort it. */
 export function CompanyTable(props: CompanyTableProps) {
-  const { tenant, rows, place, own, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose, onLeftOut } = props
+  const { tenant, rows, place, own, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose, onLeftOut } =
+    props
   const most = Math.max(0, ...rows.flatMap((row) => detailsOf(row)?.daily_visits ?? []))
   const trail = trailState({ ids: rows.map(({ company_id }) => company_id), ...place })
   const render = (key: Column['key']) => (row: CompanyRow) =>
