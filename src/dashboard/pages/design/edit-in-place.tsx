@@ -35,7 +35,7 @@ export function EditInPlace({ label, children, form }: EditInPlaceProps) {
       ) : (
         <button type="button" class="ui-edit-value" onClick={() => setOpen(true)}>
           {children ?? <span class="ui-edit-none">Add</span>}
-          <Hidden>{children === undefined ? ` ${label}` : `, edit ${label}`}</Hidden>
+          <Hidden>{children === undefined ? ` ${label}` : ` (edit ${label})`}</Hidden>
         </button>
       )}
     </div>
