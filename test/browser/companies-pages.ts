@@ -78,14 +78,20 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   const home = `${origin}/t/${tenant}/home`
   await page.goto(home)
   const main = page.getByRole('main')
-  await main.getByText(/^\d+ companies visited in the last 7 days, .* of them are new\.$/).waitFor()
+  await main
+    .getByText(/^\d+ visits, .* in the previous 7 days\. \d+ companies, .* of them new\. Today counts so far\.$/)
+    .waitFor()
+  await main.getByRole('figure', { name: 'Visits of companies by day' }).locator('.u-over').waitFor()
+  const five = main.getByRole('region', { name: 'Five to look at today' })
+  await five.getByText('Is new: 1 visit, began on /pricing').waitFor()
+  assert.equal(await five.getByRole('listitem').count(), 5)
   const news = main.getByRole('region', { name: 'New this week' })
   // Those with the most visits are first, so Apple, with a page of its own, is one of the few.
   await news.getByRole('link', { name: 'Apple' }).waitFor()
   await news.getByText('began on /pricing').waitFor()
   const read = main.getByRole('region', { name: 'Pages they read' })
   await read.getByRole('link', { name: '/pricing' }).waitFor()
-  await main.getByText('Lookups today').waitFor()
+  assert.equal(await main.getByText('Lookups today').count(), 0, 'Settings show the plan')
   await main.getByText(/received events?.* filtered/).click()
   await main
     .getByText(/every event received was kept|Filtered:/)
@@ -94,7 +100,11 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   await assertAccessible()
   await news.getByRole('link', { name: /^All / }).click()
   await page.waitForURL(/\/companies\?when=7d&new_days=7$/)
+  await page.setViewportSize({ width: 1920, height: 1080 })
   await page.goto(home)
+  await five.getByRole('link', { name: 'Apple' }).waitFor()
+  const cut = `[...document.querySelectorAll('.company-line *')].filter((element) => element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX === 'hidden' && element.closest('.ui-hidden') === null).length`
+  assert.equal(await page.evaluate<number>(cut), 0, 'names are whole')
   await news.getByRole('link', { name: 'Apple' }).click()
   await page.waitForURL(/companies\/of\?id=apple\.com/)
 }
