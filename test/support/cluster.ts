@@ -82,8 +82,6 @@ export async function startTestCluster(t: TestContext): Promise<TestCluster> {
       request.socket.destroy()
     }
   })
-  // As ClickHouse's own, so that no client reuses a connection that this end closes.
-  server.keepAliveTimeout = 30_000
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
