@@ -524,7 +524,8 @@ async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenan
     for (const again of [false, true]) {
       if (again) await page.reload()
       await page.getByRole('heading', { name: `Odd ${i}` }).waitFor()
-      await page.getByRole('region', { name: 'Company', exact: true }).getByText(id, { exact: true }).first().waitFor()
+      await page.getByText('Class, quality and id').click()
+      await page.getByText(id, { exact: true }).first().waitFor()
     }
   }
 }
