@@ -96,7 +96,7 @@ export function Company({ parameters }: PageProps) {
               </Text>
             </EmptyState>
             {correction !== undefined && (
-              <CompanyFacts {...facts} answer={undefined} company={{ company_id: id, name: id }} />
+              <CompanyFacts key={id} {...facts} answer={undefined} company={{ company_id: id, name: id }} />
             )}
             <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
           </>
