@@ -48,7 +48,8 @@ function exactPage({ host, path }: ListedPage): string {
 export function sitePath(domain: string): string | undefined {
   const url = `https://${domain}`
   // A source may send any text as a domain.
-  if (!/^[^\s/?#@:\\]+\.[^\s/?#@:\\]+$/.test(domain) || !URL.canParse(url)) return undefined
+  const isHost = /^[^\s/?#@:\\]+$/.test(domain) && domain.slice(1, -1).includes('.')
+  if (!isHost || !URL.canParse(url)) return undefined
   return new URL(url).href
 }
 
