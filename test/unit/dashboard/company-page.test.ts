@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompanyReason } from '../../../schemas/dashboard/company.ts'
-import { linkedInSearch, sitePath } from '../../../src/dashboard/pages/lib/company-links.ts'
+import { linkedInSearch, siteUrl } from '../../../src/dashboard/pages/lib/company-links.ts'
 import { stepsOf, trailState } from '../../../src/dashboard/pages/lib/company-trail.ts'
 import { whySentence } from '../../../src/dashboard/pages/lib/why-sentence.ts'
 
@@ -16,7 +16,7 @@ test('a company has the neighbours of the list that it was opened from', () => {
 })
 
 test('only a domain becomes a link to a site, and a name is one word of a search', () => {
-  assert.equal(sitePath('apple.com'), 'https://apple.com/')
+  assert.equal(siteUrl('apple.com'), 'https://apple.com/')
   for (const no of [
     '',
     'localhost',
@@ -27,7 +27,7 @@ test('only a domain becomes a link to a site, and a name is one word of a search
     'a b.example',
     'x\\a.example',
   ]) {
-    assert.equal(sitePath(no), undefined, no)
+    assert.equal(siteUrl(no), undefined, no)
   }
   assert.equal(
     linkedInSearch('people', 'A & B?'),

@@ -6,12 +6,11 @@ import {
 } from '../../../../schemas/dashboard/corrections.ts'
 import { FACT_LIMITS, STATUSES } from '../../../../schemas/facts.ts'
 import { Dialog } from '../design/dialog.tsx'
-import { FieldError, TextArea, TextInput } from '../design/field.tsx'
-import { Stack } from '../design/layout.tsx'
+import { TextArea, TextInput } from '../design/field.tsx'
 import { correct } from '../lib/corrections.ts'
 import { counted } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
-import { FormButtons } from './form-buttons.tsx'
+import { ValueForm } from './value-form.tsx'
 
 /** A correction that needs a value. `tags` sets those of one company; the other two change them of many. */
 export type CorrectTask = 'rename' | 'note' | 'tags' | 'add tags' | 'remove tags' | 'owner' | 'status'
@@ -133,26 +132,17 @@ export function CorrectForm(props: CorrectDialogProps & { readonly isInPlace?: b
     ...(isInPlace && { isLabelHidden: true, isSmall: true }),
   }
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        save()
-      }}
-    >
-      <Stack gap={isInPlace ? 2 : 4}>
-        {task === 'note' ? (
-          <TextArea {...field} rows={5} />
-        ) : (
-          <TextInput
-            {...field}
-            required={!form.canBeEmpty}
-            autocomplete="off"
-            {...(form.suggestions && { suggestions: form.suggestions })}
-          />
-        )}
-        <FieldError error={saving.error} />
-        <FormButtons isBusy={saving.isBusy} isSmall={isInPlace} onCancel={onClose} />
-      </Stack>
-    </form>
+    <ValueForm saving={saving} isInPlace={isInPlace} onSave={save} onCancel={onClose}>
+      {task === 'note' ? (
+        <TextArea {...field} rows={5} />
+      ) : (
+        <TextInput
+          {...field}
+          required={!form.canBeEmpty}
+          autocomplete="off"
+          {...(form.suggestions && { suggestions: form.suggestions })}
+        />
+      )}
+    </ValueForm>
   )
 }

@@ -45,7 +45,7 @@ function exactPage({ host, path }: ListedPage): string {
 }
 
 /** The site of a company by its domain; undefined when the domain is none that a link can open. */
-export function sitePath(domain: string): string | undefined {
+export function siteUrl(domain: string): string | undefined {
   const url = `https://${domain}`
   // A source may send any text as a domain.
   const isHost = /^[^\s/?#@:\\]+$/.test(domain) && domain.slice(1, -1).includes('.')

@@ -26,7 +26,7 @@ import { Stat, Stats } from '../design/stat.tsx'
 import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { Time } from '../design/time.tsx'
-import { companiesPath, linkedInSearch, sitePath } from '../lib/company-links.ts'
+import { companiesPath, linkedInSearch, siteUrl } from '../lib/company-links.ts'
 import { listPath, shownColumns } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
@@ -288,7 +288,7 @@ function Activity({ tenant, answer, activity: { value, error, reload } }: Activi
 
 /** Where a person can find people of a company. ipid looks none up. */
 function FindPeople({ name, domain }: CompanyAnswer['company']) {
-  const site = sitePath(domain)
+  const site = siteUrl(domain)
   return (
     <Stack gap={2}>
       <Row gap={3}>

@@ -4,7 +4,7 @@ import type { CompanyAnswer } from '../../../../../schemas/dashboard/company.ts'
 import type { CompanyCorrection } from '../../../../../schemas/dashboard/corrections.ts'
 import type { OwnColumn } from '../../../../../schemas/facts.ts'
 import { CorrectForm } from '../../components/correct-dialog.tsx'
-import { OwnForm } from '../../components/own-form.tsx'
+import { OwnValueForm } from '../../components/own-value-form.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { Disclosure, type Fact, Facts } from '../../design/details.tsx'
 import { EditInPlace } from '../../design/edit-in-place.tsx'
@@ -12,8 +12,8 @@ import { ExternalLink } from '../../design/external-link.tsx'
 import { Country } from '../../design/flag.tsx'
 import { Text } from '../../design/layout.tsx'
 import { Section } from '../../design/page.tsx'
-import { sitePath } from '../../lib/company-links.ts'
-import { counted } from '../../lib/format.ts'
+import { siteUrl } from '../../lib/company-links.ts'
+import { capitalised, counted } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
 import { ownText } from '../../lib/own-columns.ts'
 
@@ -36,52 +36,42 @@ interface FactsProps {
 export function CompanyFacts({ tenant, answer, company, correction, isKnown, columns, changed }: FactsProps) {
   const mayChange = useMay('member') && isKnown
   const form = { tenant, companies: [company], correction, changed }
-  const text = (task: 'owner' | 'status' | 'note', value = ''): Fact =>
-    (mayChange || value !== '') && [
-      NAMES[task],
-      <Edited
-        key={task}
-        label={task}
-        mayChange={mayChange}
-        form={(onClose) => <CorrectForm {...form} task={task} isInPlace onClose={onClose} />}
-      >
-        {value === '' ? undefined : task === 'status' ? <Badge tone="accent">{value}</Badge> : value}
-      </Edited>,
-    ]
-  const tags = correction?.tags ?? []
+  /** A value that people of the tenant write. Those who only read it see no control. */
+  const edited = (
+    label: string,
+    value: ComponentChildren,
+    formOf: (onClose: () => void) => ComponentChildren,
+    name = label,
+  ): Fact =>
+    mayChange
+      ? [
+          name,
+          <EditInPlace key={name} label={label} form={formOf}>
+            {value}
+          </EditInPlace>,
+        ]
+      : value !== undefined && [name, value]
+  const corrected = (task: 'owner' | 'status' | 'tags' | 'note', value: ComponentChildren) =>
+    edited(
+      task,
+      value,
+      (onClose) => <CorrectForm {...form} task={task} isInPlace onClose={onClose} />,
+      capitalised(task),
+    )
+  const { owner, status, tags, note, own } = correction ?? NOTHING
   const facts: Fact[] = [
     ...(answer === undefined ? [] : foundFacts(answer)),
-    text('owner', correction?.owner),
-    text('status', correction?.status),
-    (mayChange || tags.length > 0) && [
-      'Tags',
-      <Edited
-        key="tags"
-        label="tags"
-        mayChange={mayChange}
-        form={(onClose) => <CorrectForm {...form} task="tags" isInPlace onClose={onClose} />}
-      >
-        {tags.length === 0 ? undefined : tags.map((tag) => <Badge key={tag}>{tag}</Badge>)}
-      </Edited>,
-    ],
-    ...columns.map((column): Fact => {
-      const value = correction?.own[column.key] ?? ''
-      const own = { tenant, company, column, value, changed }
-      return (
-        (mayChange || value !== '') && [
-          column.name,
-          <Edited
-            key={`own.${column.key}`}
-            label={column.name}
-            mayChange={mayChange}
-            form={(onClose) => <OwnForm {...own} onClose={onClose} />}
-          >
-            {value === '' ? undefined : ownText(column, value)}
-          </Edited>,
-        ]
-      )
+    corrected('owner', owner || undefined),
+    corrected('status', status === '' ? undefined : <Badge tone="accent">{status}</Badge>),
+    corrected('tags', tags.length === 0 ? undefined : tags.map((tag) => <Badge key={tag}>{tag}</Badge>)),
+    ...columns.map((column) => {
+      const value = own[column.key] ?? ''
+      const of = { tenant, company, column, value, changed }
+      return edited(column.name, value === '' ? undefined : ownText(column, value), (onClose) => (
+        <OwnValueForm {...of} onClose={onClose} />
+      ))
     }),
-    text('note', correction?.note),
+    corrected('note', note || undefined),
   ]
   return (
     <Section title="What it is">
@@ -96,28 +86,18 @@ export function CompanyFacts({ tenant, answer, company, correction, isKnown, col
   )
 }
 
-const NAMES = { owner: 'Owner', status: 'Status', note: 'Note' } as const
-
-interface EditedProps {
-  readonly label: string
-  readonly mayChange: boolean
-  readonly form: (onClose: () => void) => ComponentChildren
-  readonly children: ComponentChildren
-}
-
-/** A value that people of the tenant write. Those who only read it see no control. */
-function Edited({ label, mayChange, form, children }: EditedProps) {
-  if (!mayChange) return <>{children}</>
-  return (
-    <EditInPlace label={label} form={form}>
-      {children}
-    </EditInPlace>
-  )
+/** What people wrote about a company that has no corrections. */
+const NOTHING: Pick<CompanyCorrection, 'owner' | 'status' | 'tags' | 'note' | 'own'> = {
+  owner: '',
+  status: '',
+  tags: [],
+  note: '',
+  own: {},
 }
 
 function foundFacts({ company }: CompanyAnswer): readonly Fact[] {
   const { domain, industry, industry_category: category, country_code: country } = company
-  const site = sitePath(domain)
+  const site = siteUrl(domain)
   return [
     domain !== '' && ['Site', site === undefined ? domain : <ExternalLink href={site}>{domain}</ExternalLink>],
     industry !== '' && ['Industry', industry],
