@@ -95,4 +95,6 @@ export const HOME = {
   awayDays: 14,
   /** Companies in each list. */
   rows: 6,
+  /** Companies to look at. */
+  toLookAt: 5,
 } as const

@@ -125,9 +125,6 @@ type Entry = readonly [
 ]
 
 type Sums = Readonly<Record<`${'now' | 'before'}_${'companies' | 'new' | 'visits' | 'events'}`, number>>
-interface Days {
-  readonly daily_visits: number[]
-}
 type Lists = Readonly<Record<'newcomers' | 'candidates' | 'returned', readonly Entry[]>>
 
 interface CompanyDay {
@@ -188,7 +185,7 @@ export class ClickHouseHome {
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
     const span = { tenant, from: before(dayCount - 1), to }
     const basis = await readBasis(this.#reader, tenant, 'pages')
-    const [sums] = await this.#reader.rows<Sums & Days & Lists>(weeksSql(basis), {
+    const [sums] = await this.#reader.rows<Sums & Pick<HomeWeek, 'daily_visits'> & Lists>(weeksSql(basis), {
       ...span,
       week: from,
       last_week: before(2 * HOME.weekDays - 1),

@@ -160,7 +160,7 @@ function Week({ tenant, answer }: WeekProps) {
 function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } }: WeekProps) {
   const companies = new Map([...returned, ...newcomers, ...rising].map((company) => [company.company_id, company]))
   return (
-    <Card title={to_look_at.length === 5 ? 'Five to look at today' : 'To look at today'}>
+    <Card title={to_look_at.length === HOME.toLookAt ? 'Five to look at today' : 'To look at today'}>
       {to_look_at.length === 0 ? (
         <Text tone="soft">No company is new, heating up or back this week.</Text>
       ) : (
