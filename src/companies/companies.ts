@@ -24,7 +24,7 @@ import { encodedChars, type OfTenant, type Parameters, type QuestionReader } fro
 import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
 import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
-import { companyDays, type Need, type ReadBasis, readBasis } from './days.ts'
+import { companyDays, type Need, pageDays, type ReadBasis, readBasis } from './days.ts'
 import { OWN_COLUMNS_SQL, readColumns } from './facts.ts'
 import {
   type Days,
@@ -85,6 +85,17 @@ const sparkSql = (basis: ReadBasis, of: CompanyCondition) =>
     GROUP BY company`)
 
 const heatsSql = (basis: ReadBasis, of: CompanyCondition) => byId(heatSql(basis, of))
+
+const topPagesSql = (basis: ReadBasis, of: CompanyCondition, most: number) =>
+  byId(`
+    SELECT company, arrayMap(one -> one.2, groupArraySorted(${most})((-toInt64(page_visits), page))) AS pages
+    FROM
+    (
+      SELECT company, page, sum(visits) AS page_visits
+      FROM (${pageDays(basis, { companies: of, within: (day) => ` AND ${day} >= {from:Date32}`, pages: "page != ''" })})
+      GROUP BY company, page
+    )
+    GROUP BY company`)
 
 type SourcesOf = (tenantId: string) => Promise<readonly NamedSource[]>
 
@@ -220,6 +231,29 @@ export class ClickHouseCompanies {
     })
     const limit = COMPANY_LIMITS.exportRows
     yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
+  }
+
+  /** The ids of all companies that a filter keeps, up to `COMPANY_LIMITS.exportRows`. */
+  async *ids(tenantId: string, filter: CompanyFilter, left: AbortSignal): AsyncGenerator<readonly string[]> {
+    const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, filter))
+    const columns = { columns: 'company_id' }
+    const { query, parameters } = listSql(tenantId, basis, resolved, 'LIMIT {limit:UInt32}', columns)
+    const of = { ...parameters, limit: COMPANY_LIMITS.exportRows }
+    for await (const rows of this.#reader.stream<Pick<CompanyRow, 'company_id'>>(query, of, left))
+      yield rows.map(({ company_id }) => company_id)
+  }
+
+  /** Pages of these companies on the last UTC days, those with the most visits first. Companies without one are absent. */
+  async pagesOf(
+    tenantId: string,
+    ids: readonly string[],
+    { days, most }: { readonly days: number; readonly most: number },
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
+    const basis = await readBasis(this.#reader, tenantId, 'pages')
+    const { from, to } = resolveFilter({ days }, this.#clock.now(), [])
+    const sqlOf = (of: CompanyCondition) => topPagesSql(basis, of, most)
+    const rows = await this.#rowsOf<{ pages: string[] }>(tenantId, basis, ids, sqlOf, parametersOf({ from, to }))
+    return new Map([...rows].map(([id, { pages }]) => [id, pages]))
   }
 
   /** The days that a view counts, `YYYY-MM-DD`. @returns `from` undefined: since the first event */

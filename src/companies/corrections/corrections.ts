@@ -60,6 +60,15 @@ export interface CorrectedValue {
   readonly before: string
 }
 
+/** An owner or a status of a company in another system. */
+export interface BroughtFact {
+  readonly company_id: string
+  readonly field: 'owner' | 'status'
+  readonly value: string
+  /** When it was set there, milliseconds. */
+  readonly atMs: number
+}
+
 /** Companies of a tenant and the value that each field has now. */
 type State = ReadonlyMap<string, ReadonlyMap<string, Held>>
 
@@ -194,6 +203,44 @@ export class CompanyCorrections {
       if (done !== undefined) return done
       return await this.#insert(tenantId, { ...(await plan()), by, changeId, undoes: '' })
     })
+  }
+
+  /**
+   * Applies owners and statuses that another system holds, as one change by `by`. A value that somebody else gave here stays when it is
+   * newer. An empty value ends only one that the system brought.
+   * @param values at most one of a company and field; texts that are no owner or status are left out
+   * @returns how many companies changed
+   */
+  async bring(tenantId: string, by: string, values: readonly BroughtFact[]): Promise<number> {
+    const plan = async () => {
+      const state = new Map(
+        (
+          await this.#rows<BroughtFact & { readonly by: string }>(
+            `SELECT
+               company_id, field, argMax(log.value, (log.at, log.change_id)) AS value,
+               argMax(log.by, (log.at, log.change_id)) AS by, toUnixTimestamp64Milli(max(log.at)) AS atMs
+             FROM (SELECT * FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} AND field IN ('owner', 'status')) AS log
+             GROUP BY company_id, field`,
+            { tenant: tenantId },
+          )
+        ).map((held) => [`${held.field} ${held.company_id}`, held]),
+      )
+      let lastAt = 0
+      const rows: CorrectedValue[] = []
+      for (const { company_id, field, value: given, atMs } of values) {
+        const held = state.get(`${field} ${company_id}`)
+        const value = factOf(field, given)
+        if (value === undefined || value === (held?.value ?? '')) continue
+        const isOurs = held === undefined || held.by === by
+        if (!isOurs && (value === '' || held.atMs >= atMs)) continue
+        rows.push({ company_id, field, value, before: held?.value ?? '' })
+        lastAt = Math.max(lastAt, held?.atMs ?? 0)
+      }
+      return { rows, lastAt }
+    }
+    // Others do not wait while nothing changes.
+    if ((await plan()).rows.length === 0) return 0
+    return (await this.changeMany(tenantId, { by }, plan)).companies
   }
 
   /** Undoes a change, as a new change. An undo can be undone too. An own column that it made stays while other values need it. */
@@ -607,6 +654,16 @@ function readTexts(wanted: CorrectionWanted): CorrectionWanted {
     ...(owner !== undefined && { owner: orNone(owner, 'an owner', ownerMaxChars) }),
     ...(status !== undefined && { status: readStatus(status) }),
     ...(add_tags && { add_tags: add_tags.map((tag) => readDisplayName(tag, 'a tag', tagMaxChars)) }),
+  }
+}
+
+/** The value as it is kept; undefined: it is none. */
+function factOf(field: BroughtFact['field'], value: string): string | undefined {
+  try {
+    return readTexts({ [field]: value })[field]
+  } catch (error) {
+    if (error instanceof InputError) return undefined
+    throw error
   }
 }
 
