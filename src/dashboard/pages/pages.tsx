@@ -23,6 +23,7 @@ import { NewAlert } from './pages/alerts/new-alert.tsx'
 import { Alerts } from './pages/alerts.tsx'
 import { Companies } from './pages/companies.tsx'
 import { Company } from './pages/company.tsx'
+import { Crm } from './pages/crm.tsx'
 import { DeadLetter } from './pages/dead-letter.tsx'
 import { DeadLetters } from './pages/dead-letters.tsx'
 import { NewExport } from './pages/exports/new-export.tsx'
@@ -143,6 +144,12 @@ export const PAGES: readonly PageEntry[] = [
     path: '/t/:tenant/settings/people',
     page: People,
     title: 'People',
+    role: 'admin',
+  },
+  {
+    path: '/t/:tenant/settings/crm',
+    page: Crm,
+    title: 'HubSpot',
     role: 'admin',
   },
   {

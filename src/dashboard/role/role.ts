@@ -11,6 +11,7 @@ import { Mailer } from '../../alerts/sending/mail.ts'
 import { correctionsLock } from '../../companies/corrections/lock.ts'
 import { Segments } from '../../companies/segments/segments.ts'
 import { version } from '../../config/version.ts'
+import { crmAdmin } from '../../crm/admin.ts'
 import { tenantEnricher } from '../../enrichment/judge.ts'
 import { ExportAdmin } from '../../exports/admin.ts'
 import type { HttpServer } from '../../http/engine/server.ts'
@@ -117,6 +118,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     ...live,
     sharedLinks,
     publicUrl,
+    crm: crmAdmin(redis, config, clock),
     ...alertDependencies(context, redis, exportFiles, tables),
   })
   let http: HttpServer | undefined

@@ -4,6 +4,7 @@ import { type ActivityDependencies, activityRoutes } from './routes/activity.ts'
 import { type AlertDependencies, alertRoutes } from './routes/alerts.ts'
 import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
+import { type CrmDependencies, crmRoutes } from './routes/crm.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
 import { type ExportDependencies, exportRoutes } from './routes/exports.ts'
 import { type FaviconDependencies, faviconRoutes } from './routes/favicons.ts'
@@ -47,6 +48,7 @@ interface DashboardDependencies
     SegmentDependencies,
     AlertDependencies,
     ExportDependencies,
+    CrmDependencies,
     SharedLinkDependencies,
     AccuracyDependencies,
     OverviewDependencies,
@@ -78,6 +80,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...segmentRoutes(parts),
     ...alertRoutes(parts),
     ...exportRoutes(parts),
+    ...crmRoutes(parts),
     ...sharedLinkRoutes(parts),
     ...accuracyRoutes(parts),
     liveRoute(parts),

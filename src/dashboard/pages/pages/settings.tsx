@@ -5,6 +5,7 @@ import { LinkButton } from '../design/button.tsx'
 import { Page, Section } from '../design/page.tsx'
 import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
+import { CrmSection } from './crm.tsx'
 import { IntentPages } from './settings/intent-pages.tsx'
 import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
@@ -43,6 +44,7 @@ export function Settings({ parameters }: PageProps) {
           }
         />
       )}
+      {isAdmin && <CrmSection tenant={tenant} />}
       {isAdmin && <SampleSection tenant={tenant} />}
     </Page>
   )
