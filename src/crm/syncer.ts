@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import { CRM_LIMITS, type CrmRefusal, type CrmRun } from '../../schemas/crm.ts'
 import type { BroughtFact, CompanyCorrections } from '../companies/corrections/corrections.ts'
 import { retryDelayMs } from '../exports/schedule.ts'
-import { causeText } from '../run/cause-text.ts'
 import type { Clock } from '../run/clock.ts'
 import { cutText } from '../run/cut-text.ts'
 import { LeaseLostError } from '../run/errors.ts'
@@ -33,6 +32,8 @@ interface CrmSyncerOptions {
 const LOOK_EVERY_MS = 1_000
 const LOOP_DELAY: DelayBounds = { minMs: 250, maxMs: 5_000 }
 const EVERY_MS = 3_600_000
+/** After HubSpot asked to wait. */
+const BUSY_MIN_MS = 60_000
 /** One run. */
 const RUN_MS = 7_200_000
 /** Tenants at a time. */
@@ -115,15 +116,12 @@ export class CrmSyncer extends LeasedService {
     }
     const nowMs = clock.now()
     const { counts, refused } = progress
-    const error = failure === undefined ? null : cutText(causeText(failure), ERROR_CHARS)
+    const error = failure === undefined ? null : cutText(failure.message, ERROR_CHARS)
     const run: CrmRun = { at: new Date(beganMs).toISOString(), took_ms: nowMs - beganMs, ...counts, error }
     const isStopped = failure instanceof CrmStoppedError
     const failures = failure === undefined || failure instanceof CrmBusyError ? 0 : before.failures + 1
     const state: CrmState = {
-      nextAtMs:
-        nowMs +
-        (failure === undefined ? EVERY_MS : failure instanceof CrmBusyError ? failure.waitMs : retryDelayMs(failures)),
-      ...{ askedMs, failures },
+      ...{ nextAtMs: nowMs + waitAfter(failure, failures), askedMs, failures },
       runs: [run, ...before.runs].slice(0, CRM_LIMITS.runs),
       refused: refused.slice(0, CRM_LIMITS.refused),
     }
@@ -135,7 +133,7 @@ export class CrmSyncer extends LeasedService {
 
   #report({ tenantId, kind }: Connection, err: Error): void {
     const { log } = this.#options
-    const facts = { tenant_id: tenantId, crm: kind, reason: causeText(err) }
+    const facts = { tenant_id: tenantId, crm: kind, reason: err.message }
     if (err instanceof CrmStoppedError) log.warn(facts, 'a CRM waits for a person')
     else log.warn({ ...facts, ...PASSING }, 'a CRM is brought up to date again later')
   }
@@ -176,4 +174,10 @@ export class CrmSyncer extends LeasedService {
       throw new CrmStoppedError(`the token of ${BROUGHT_BY} ${error.message.split(':')[0]}: connect again`)
     }
   }
+}
+
+/** Milliseconds until the next run. A run reads all companies, so it does not begin each second. */
+function waitAfter(failure: Error | undefined, failures: number): number {
+  if (failure === undefined) return EVERY_MS
+  return failure instanceof CrmBusyError ? Math.max(failure.waitMs, BUSY_MIN_MS) : retryDelayMs(failures)
 }

@@ -33,6 +33,11 @@ interface Batch {
   readonly errors?: readonly WireError[]
 }
 
+interface Owner {
+  readonly id: string
+  readonly email?: string
+}
+
 interface Paged<T> {
   readonly results?: readonly T[]
   readonly paging?: { readonly next?: { readonly after?: string } }
@@ -152,20 +157,11 @@ export class HubSpot implements Crm {
   async #search(companies: readonly OutgoingCompany[], signal: AbortSignal) {
     const found = new Map<string, HubSpotCompany[]>()
     for (const domains of inBodies(companies.map(({ domain }) => domain))) {
-      let after: string | undefined = '0'
-      for (let page = 0; after !== undefined; page++) {
-        if (page === PAGES_MAX)
-          throw new Error(`HubSpot has more than ${PAGES_MAX * SEARCH_ROWS} companies of 50 domains`)
-        const part: Paged<HubSpotCompany> = await this.#wire.call(
-          `${COMPANIES}/search`,
-          searchBody(domains, after),
-          signal,
-        )
-        for (const record of part.results ?? []) {
-          const domain = (record.properties.domain ?? '').toLowerCase()
-          found.set(domain, [...(found.get(domain) ?? []), record])
-        }
-        after = part.paging?.next?.after
+      const asked = (after: string) =>
+        this.#wire.call<Paged<HubSpotCompany>>(`${COMPANIES}/search`, searchBody(domains, after || '0'), signal)
+      for await (const record of followed(asked)) {
+        const domain = (record.properties.domain ?? '').toLowerCase()
+        found.set(domain, [...(found.get(domain) ?? []), record])
       }
     }
     const age = ({ createdAt = '' }: HubSpotCompany) => Date.parse(createdAt) || 0
@@ -234,17 +230,11 @@ export class HubSpot implements Crm {
 
   async #readOwners(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>()
-    let after: string | undefined = ''
-    for (let page = 0; after !== undefined && page < PAGES_MAX; page++) {
+    const asked = (after: string) => {
       const query = new URLSearchParams({ limit: String(OWNERS), archived: 'false', ...(after !== '' && { after }) })
-      const part: Paged<{ readonly id: string; readonly email?: string }> = await this.#wire.call(
-        `/crm/v3/owners?${query}`,
-        undefined,
-        signal,
-      )
-      for (const { id, email } of part.results ?? []) if (email) found.set(id, email)
-      after = part.paging?.next?.after
+      return this.#wire.call<Paged<Owner>>(`/crm/v3/owners?${query}`, undefined, signal)
     }
+    for await (const { id, email } of followed(asked)) if (email) found.set(id, email)
     return found
   }
 
@@ -283,6 +273,17 @@ export class HubSpot implements Crm {
     // Another process may have created them at the same time.
     if (fault !== undefined && (await missing()).length > 0)
       throw new CrmStoppedError(`HubSpot does not create the properties of the group ipid: ${fault}`)
+  }
+}
+
+/** The results of all pages. @param asked asks for the page after a cursor; `''`: the first one */
+async function* followed<T>(asked: (after: string) => Promise<Paged<T>>): AsyncGenerator<T> {
+  let after: string | undefined = ''
+  for (let page = 0; after !== undefined; page++) {
+    if (page === PAGES_MAX) throw new Error(`HubSpot has more than ${PAGES_MAX} pages of a list`)
+    const { results = [], paging }: Paged<T> = await asked(after)
+    yield* results
+    after = paging?.next?.after
   }
 }
 
