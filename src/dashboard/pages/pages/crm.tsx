@@ -69,7 +69,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   return (
     <Page
       title="HubSpot"
-      description="The companies that visit your site as companies of HubSpot, every hour. Owners and statuses come back."
+      description="Companies that visit your site go to HubSpot every hour. Owners and statuses come back."
       back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
       actions={
         connection && (
