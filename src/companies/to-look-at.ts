@@ -1,0 +1,51 @@
+import { HOME, type HomeCompany } from '../../schemas/dashboard/home.ts'
+import { DAY_MS } from '../pipeline/event/outcomes.ts'
+import { countText, numbered } from '../run/counted.ts'
+import type { HomeWeek } from './home.ts'
+
+/** A company to look at, and one reason, as the end of a sentence about it. */
+export interface CompanyToLookAt {
+  readonly company: HomeCompany
+  readonly why: string
+}
+
+const MAX = 5
+
+/**
+ * The companies of a week that deserve a look first: those that are heating up, new ones and those that came back, in turn, so that one kind does
+ * not crowd out the others. At most five.
+ */
+export function companiesToLookAt(week: Pick<HomeWeek, 'rising' | 'newcomers' | 'returned'>): CompanyToLookAt[] {
+  const kinds = [
+    week.rising.map((company) => ({ company, why: whyRising(company) })),
+    week.newcomers.map((company) => ({ company, why: whyNew(company) })),
+    week.returned.map((company) => ({ company, why: whyBack(company) })),
+  ]
+  const inTurn = Array.from({ length: MAX }, (_, i) => kinds.flatMap((kind) => kind[i] ?? [])).flat()
+  return inTurn.slice(0, MAX)
+}
+
+function whyRising(company: HomeWeek['rising'][number]): string {
+  const { heat, heat_before, intent_page, last_page, week_visits, usual_visits } = company
+  const now = heat?.heat ?? 0
+  const rise = now - heat_before
+  const page = intent_page === '' ? after('last on', last_page) : after('read', intent_page)
+  if (rise >= HOME.risingHeat) return `is heating up: heat ${now}, ${rise} more than 7 days before${page}`
+  const usual = Number.isInteger(usual_visits) ? countText(usual_visits) : String(usual_visits)
+  return `visits more than usual: ${numbered(week_visits, 'visit')} in 7 days, usually ${usual}${page}`
+}
+
+function whyNew({ week_visits, first_page }: HomeCompany): string {
+  return `is new: ${numbered(week_visits, 'visit')}${after('began on', first_page)}`
+}
+
+function whyBack({ first_day, last_day_before, week_visits, last_page }: HomeCompany): string {
+  const away = last_day_before === null ? undefined : (Date.parse(first_day) - Date.parse(last_day_before)) / DAY_MS
+  const since = away === undefined ? `more than ${HOME.usualWeeks} weeks` : numbered(away, 'day')
+  return `came back after ${since}: ${numbered(week_visits, 'visit')}${after('last on', last_page)}`
+}
+
+/** `, read /pricing` @param page host and path; empty: none */
+function after(verb: string, page: string): string {
+  return page === '' ? '' : `, ${verb} ${page.slice(page.indexOf('/'))}`
+}
