@@ -1,7 +1,7 @@
 import type { Segments } from '../companies/segments/segments.ts'
 import type { RedisExports } from '../exports/redis/export-store.ts'
 import { InputError } from '../run/errors.ts'
-import type { RedisAlerts } from './redis/alert-store.ts'
+import { isAlert, isDigest, type RedisAlerts } from './redis/alert-store.ts'
 
 interface SegmentUsers {
   readonly segments: Segments
@@ -22,8 +22,10 @@ export async function removeSegment(
   if (segment === undefined) throw new InputError('there is no such segment any more')
   const namesOf = (all: readonly { readonly name: string; readonly segment_id?: string }[]) =>
     all.filter(({ segment_id: of }) => of === id).map(({ name }) => name)
+  const known = await alerts.list(tenantId)
   for (const [kind, users] of [
-    ['alert', namesOf(await alerts.list(tenantId))],
+    ['alert', namesOf(known.filter(isAlert))],
+    ['digest', namesOf(known.filter(isDigest).map((digest) => ({ ...digest, name: `for ${digest.target}` })))],
     ['export', namesOf(await exports.list(tenantId))],
   ] as const) {
     if (users.length === 0) continue

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AlertRecord } from '../../schemas/alert.ts'
+import { type WeekMessage, weekReader } from '../../src/alerts/digests/week.ts'
 import { Evaluator } from '../../src/alerts/evaluation/evaluator.ts'
 import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import type { Message } from '../../src/alerts/messages.ts'
 import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
+import { ClickHouseHome } from '../../src/companies/home.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
@@ -138,6 +140,10 @@ async function startWorld(t: TestContext) {
       return new Stepped({
         ...{ lease, alerts, occurrences, segments, clock, log: silent, retentionDays: undefined, settleMs: 0 },
         visits: visitsOf(visits),
+        readWeek: weekReader(
+          new ClickHouseHome(killer.over(new QuestionReader(reading), ['rows']) as QuestionReader),
+          async () => [],
+        ),
         getTenant: (id) => store.getTenant(id),
         dashboardUrl: 'http://dash.example',
       })
@@ -309,6 +315,65 @@ test('above the limit of an hour, each company is in one message, and no hour ha
   assert.equal(all.length, kills * perHour + 1)
   const digests = messages.filter(({ type }) => type === 'alert.digest')
   assert.deepEqual([digests.length, new Set(digests.map(({ data }) => data.digest))], [kills, new Set(['limit'])])
+})
+
+test('a digest is one message for each subscriber and due time, wherever a process is killed', async (t) => {
+  const weeks = 12
+  const world = await startWorld(t)
+  const { tenantId, client, clock, deliveries, segments } = world
+  const segment = await segments.create(tenantId, 'Germans', 'country=DE,days=7')
+  const since = new Date(clock.nowMs).toISOString()
+  const subscribe = (record: Partial<AlertRecord>) =>
+    addAlert(client, tenantId, {
+      ...{ on: 'digest', to: 'email', target: 'a@b.example', every: 'week', at: '08:00' },
+      ...{ created_at: since, active_since: since, ...record },
+    })
+  const all = await subscribe({})
+  const germans = await subscribe({ segment_id: segment.id })
+  const always = await subscribe({ segment_id: segment.id, sends_empty: true })
+  const sent: Record<string, string[]> = { [all.id]: [], [germans.id]: [], [always.id]: [] }
+  for (let week = 0; week < weeks; week++) {
+    const first = `c${week}.example`
+    const row = {
+      country_code: week % 2 === 0 ? 'DE' : 'FR',
+      extra: JSON.stringify({ url: 'https://x.example/pricing' }),
+    }
+    await world.stored([world.eventOf(first, row), world.eventOf('old.example', { country_code: 'FR' })])
+    // Later than the Monday: a process was down. Once two of them are missed.
+    clock.nowMs += (week === 5 ? 14 : 7) * DAY_MS
+    for (const callsLeft of [week, week + weeks, week + 2 * weeks])
+      await world
+        .evaluator(new Killer(callsLeft))
+        .turn()
+        .catch(() => {})
+    await world.evaluator().turn()
+    await world.evaluator().turn()
+  }
+  const { deliveries: found } = await deliveries.page(tenantId, { limit: 1_000 })
+  for (const { alertId, type, body } of found) {
+    const { data, timestamp } = JSON.parse(body) as WeekMessage
+    assert.equal(type, 'digest.week')
+    assert.deepEqual([timestamp.slice(11), new Date(timestamp).getUTCDay()], ['08:00:00.000Z', 1])
+    assert.equal(Date.parse(timestamp) - Date.parse(data.to), DAY_MS + 8 * 3_600_000)
+    sent[alertId]!.push(`${timestamp.slice(0, 10)} ${data.now.companies}`)
+  }
+  const mondays = Array.from({ length: weeks }, (_, i) => new Date(Date.UTC(2026, 10, 30 + 7 * (i < 5 ? i : i + 1))))
+  const day = (at: Date) => at.toISOString().slice(0, 10)
+  // The week before the Monday of week 5 is empty: its events are of the one before, whose digest was missed.
+  const count = (i: number, full: number) => (i === 5 ? 0 : full)
+  const of = (id: string) => sent[id]!.sort()
+  assert.deepEqual(
+    of(all.id),
+    mondays.flatMap((at, i) => (i === 5 ? [] : [`${day(at)} ${count(i, 2)}`])),
+  )
+  assert.deepEqual(
+    of(germans.id),
+    mondays.flatMap((at, i) => (i % 2 === 1 ? [] : [`${day(at)} 1`])),
+  )
+  assert.deepEqual(
+    of(always.id),
+    mondays.map((at, i) => `${day(at)} ${i % 2 === 1 ? 0 : 1}`),
+  )
 })
 
 /** The state of a company at a moment. */

@@ -18,6 +18,7 @@ import type { ComponentType } from 'preact'
 import type { DashboardRole } from '../../../schemas/dashboard/roles.ts'
 import type { PageProps } from './lib/page-props.ts'
 import { Accuracy } from './pages/accuracy.tsx'
+import { DigestPage } from './pages/alerts/digest.tsx'
 import { Messages } from './pages/alerts/messages.tsx'
 import { NewAlert } from './pages/alerts/new-alert.tsx'
 import { Alerts } from './pages/alerts.tsx'
@@ -100,6 +101,7 @@ export const PAGES: readonly PageEntry[] = [
     nav: { label: 'Alerts', icon: Bell, group: 'companies' },
   },
   { path: '/t/:tenant/alerts/new', page: NewAlert, title: 'New alert', role: 'member' },
+  { path: '/t/:tenant/alerts/digest', page: DigestPage, title: 'Digest' },
   { path: '/t/:tenant/alerts/messages', page: Messages, title: 'Messages of alerts' },
   {
     path: '/t/:tenant/exports',

@@ -217,7 +217,7 @@ function parsedTenant(tenant: TenantCopy, kinds: SourceKinds): TenantCopy {
     if (key.source !== undefined) at(`keys[${i}].record.source`, () => assertSource(key.source!, kinds))
   }
   assertNamed('segments', segments, SEGMENT_LIMITS.segmentsMax, assertSegment)
-  assertNamed('alerts', alerts, ALERT_LIMITS.alertsMax, assertAlert)
+  assertNamed('alerts', alerts, ALERT_LIMITS.alertsMax + ALERT_LIMITS.digestsMax, assertAlert)
   assertNamed('exports', exports, EXPORT_LIMITS.exportsMax, () => {})
   return rules === undefined ? tenant : { ...tenant, record: { ...record, rules: [...new Set(rules)] } }
 }
@@ -247,11 +247,13 @@ function assertSegment({ where }: SegmentRecord): void {
   assertFilter(parseWhere(where))
 }
 
-function assertAlert({ on, after_days: afterDays, segment_id: segment, digest, to, target, secret }: AlertRecord) {
-  assertAlertFacts({ on, afterDays, segment, digest, to })
+function assertAlert({ after_days: afterDays, segment_id: segment, to, target, secret, ...facts }: AlertRecord) {
+  assertAlertFacts({ ...facts, afterDays, segment, to })
   if (to === 'email') assertEmailAddress(target)
   else if (!/^https?:\/\/[^\s\p{C}]+$/u.test(target)) throw new Error(`${JSON.stringify(target)} is not a URL`)
-  if ((secret === undefined) !== (to === 'email')) throw new Error('a webhook and Slack have a secret, e-mail has none')
+  const hasSecret = to !== 'email' || facts.on === 'digest'
+  if ((secret !== undefined) !== hasSecret)
+    throw new Error('a URL and the link of a digest have a secret, an alert by e-mail has none')
 }
 
 function assertSource({ kind, name, base, preset, map, pull }: SourceFacts, kinds: SourceKinds): void {
