@@ -57,6 +57,10 @@ export const HomeAnswer = Type.Object({
   now: WeekSums,
   /** The seven days before. */
   before: WeekSums,
+  /** Visits of each UTC day of the week before and this week, the oldest first. */
+  daily_visits: Type.Array(Type.Integer()),
+  /** Up to five companies of the lists below, and why: the end of a sentence about the company. */
+  to_look_at: Type.Array(Type.Object({ company_id: Type.String(), why: Type.String() })),
   /** First seen this week, those with the most visits first. */
   newcomers: Type.Array(HomeCompany),
   /** Known companies whose heat rose clearly, the strongest rise first; then those with clearly more visits than usual. */
@@ -91,4 +95,6 @@ export const HOME = {
   awayDays: 14,
   /** Companies in each list. */
   rows: 6,
+  /** Companies to look at. */
+  toLookAt: 5,
 } as const

@@ -17,6 +17,10 @@ const ago = (to: string) => `toUInt8(toInt32({${to}:Date32}) - toInt32(day))`
 /** The days of all weeks. A filter of companies has its own `from` and `to`. */
 const IN_WEEKS: Within = (day) => ` AND ${day} >= {weeks_from:Date32} AND ${day} <= {weeks_to:Date32}`
 
+/** SQL of each day of this week and the one before, the oldest first. */
+const ofDays = (sqlOf: (ago: number) => string) =>
+  Array.from({ length: 2 * HOME.weekDays }, (_, i) => sqlOf(2 * HOME.weekDays - 1 - i)).join()
+
 const row = `(company_id, week_visits, week_events, usual_visits, toString(start), if(is_known_before, toString(last_before), ''), week_days)`
 const list = (score: string, condition: string, rows: number = HOME.rows) =>
   `arrayMap(entry -> entry.2, groupArraySortedIf(${rows})((-toFloat64(${score}), ${row}), ${condition}))`
@@ -37,6 +41,7 @@ const weeksSql = (basis: ReadBasis, chosen: string | undefined) => `
     sum(last_week_visits) AS before_visits,
     sum(week_events) AS now_events,
     sum(last_week_events) AS before_events,
+    [${ofDays((ago) => `sum(visits_${ago})`)}] AS daily_visits,
     ${list('week_visits', 'is_new')} AS newcomers,
     ${list('(week_visits - usual_visits) / sqrt(usual_visits + 1)', 'is_known', HOME.risingCandidates)} AS candidates,
     ${list('week_visits', 'is_back')} AS returned
@@ -48,6 +53,7 @@ const weeksSql = (basis: ReadBasis, chosen: string | undefined) => `
       week_events,
       week_visits,
       week_days,
+      ${ofDays((ago) => `visits_${ago}`)},
       last_week_events,
       last_week_visits,
       {weeks_to:Date32} - start_ago AS start,
@@ -69,6 +75,7 @@ const weeksSql = (basis: ReadBasis, chosen: string | undefined) => `
         sumIf(visits, ago >= ${HOME.weekDays} AND ago < ${2 * HOME.weekDays}) AS last_week_visits,
         sumIf(visits, ago >= ${HOME.weekDays}) AS past_visits,
         countIf(ago >= ${HOME.weekDays}) > 0 AS is_known_before,
+        ${ofDays((ago) => `sumIf(visits, ago = ${ago}) AS visits_${ago}`)},
         maxIf(ago, ago < ${HOME.weekDays}) AS start_ago,
         minIf(ago, ago >= ${HOME.weekDays}) AS before_ago
       FROM (SELECT company, ${ago('weeks_to')} AS ago, events, visits FROM (${companyDays(basis, { within: IN_WEEKS })}))
@@ -155,6 +162,8 @@ export interface HomeWeek {
   readonly to: string
   readonly now: WeekSums
   readonly before: WeekSums
+  /** Visits of each day of the week before and this week, the oldest first. */
+  readonly daily_visits: number[]
   readonly newcomers: HomeCompany[]
   readonly rising: RisingCompany[]
   readonly returned: HomeCompany[]
@@ -182,7 +191,7 @@ export class ClickHouseHome {
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
     const basis = await readBasis(this.#reader, tenant, 'pages')
     const chosen = filter && matchingSql(tenant, basis, filter, knownCompanies(basis), 'companies.company')
-    const [sums] = await this.#reader.rows<Sums & Lists>(weeksSql(basis, chosen?.query), {
+    const [sums] = await this.#reader.rows<Sums & Pick<HomeWeek, 'daily_visits'> & Lists>(weeksSql(basis, chosen?.query), {
       ...chosen?.parameters,
       ...{ tenant, weeks_from: before(dayCount - 1), weeks_to: to },
       week: from,
@@ -238,6 +247,7 @@ export class ClickHouseHome {
       to,
       now: sumsOf('now'),
       before: sumsOf('before'),
+      daily_visits: found.daily_visits,
       newcomers: found.newcomers.flatMap(companyOf),
       rising: rising.flatMap(({ entry, heat, heat_before }) =>
         companyOf(entry).map((company) => ({

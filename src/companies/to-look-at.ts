@@ -9,11 +9,9 @@ export interface CompanyToLookAt {
   readonly why: string
 }
 
-const MAX = 5
-
 /**
  * The companies of a week that deserve a look first: those that are heating up, new ones and those that came back, in turn, so that one kind does
- * not crowd out the others. At most five.
+ * not crowd out the others. At most `HOME.toLookAt`.
  */
 export function companiesToLookAt(week: Pick<HomeWeek, 'rising' | 'newcomers' | 'returned'>): CompanyToLookAt[] {
   const kinds = [
@@ -21,8 +19,8 @@ export function companiesToLookAt(week: Pick<HomeWeek, 'rising' | 'newcomers' | 
     week.newcomers.map((company) => ({ company, why: whyNew(company) })),
     week.returned.map((company) => ({ company, why: whyBack(company) })),
   ]
-  const inTurn = Array.from({ length: MAX }, (_, i) => kinds.flatMap((kind) => kind[i] ?? [])).flat()
-  return inTurn.slice(0, MAX)
+  const inTurn = Array.from({ length: HOME.toLookAt }, (_, i) => kinds.flatMap((kind) => kind[i] ?? [])).flat()
+  return inTurn.slice(0, HOME.toLookAt)
 }
 
 function whyRising(company: HomeWeek['rising'][number]): string {

@@ -78,14 +78,20 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   const home = `${origin}/t/${tenant}/home`
   await page.goto(home)
   const main = page.getByRole('main')
-  await main.getByText(/^\d+ companies visited in the last 7 days, .* of them are new\.$/).waitFor()
+  await main
+    .getByText(/^\d+ visits, .* in the previous 7 days\. \d+ companies, .* of them new\. Today counts so far\.$/)
+    .waitFor()
+  await main.getByRole('figure', { name: 'Visits of companies by day' }).locator('.u-over').waitFor()
+  const five = main.getByRole('region', { name: 'Five to look at today' })
+  await five.getByText('Is new: 1 visit, began on /pricing').waitFor()
+  assert.equal(await five.getByRole('listitem').count(), 5)
   const news = main.getByRole('region', { name: 'New this week' })
   // Those with the most visits are first, so Apple, with a page of its own, is one of the few.
   await news.getByRole('link', { name: 'Apple' }).waitFor()
   await news.getByText('began on /pricing').waitFor()
   const read = main.getByRole('region', { name: 'Pages they read' })
   await read.getByRole('link', { name: '/pricing' }).waitFor()
-  await main.getByText('Lookups today').waitFor()
+  assert.equal(await main.getByText('Lookups today').count(), 0, 'Settings show the plan')
   await main.getByText(/received events?.* filtered/).click()
   await main
     .getByText(/every event received was kept|Filtered:/)
@@ -94,7 +100,11 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   await assertAccessible()
   await news.getByRole('link', { name: /^All / }).click()
   await page.waitForURL(/\/companies\?when=7d&new_days=7$/)
+  await page.setViewportSize({ width: 1920, height: 1080 })
   await page.goto(home)
+  await five.getByRole('link', { name: 'Apple' }).waitFor()
+  const cut = `[...document.querySelectorAll('.company-line *')].filter((element) => element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX === 'hidden' && element.closest('.ui-hidden') === null).length`
+  assert.equal(await page.evaluate<number>(cut), 0, 'names are whole')
   await news.getByRole('link', { name: 'Apple' }).click()
   await page.waitForURL(/companies\/of\?id=apple\.com/)
 }
@@ -367,6 +377,9 @@ async function checkCompany({ page, assertAccessible }: WatchedPage, companies: 
   await sessions.getByText('/pricing').first().click()
   await sessions.getByRole('row').filter({ hasText: 'site.example/pricing' }).getByText('page_view').waitFor()
   await page.getByRole('region', { name: 'Top pages' }).getByRole('link', { name: '/pricing' }).waitFor()
+  const why = page.getByRole('region', { name: 'Why this company' })
+  await why.getByText(/^Its most frequent address, 17\.253\.144\.10, is in 17\..* gives to Apple\.$/).waitFor()
+  await why.getByText('Proof', { exact: true }).click()
   const values = page.getByRole('region', { name: 'Where each value comes from' })
   await values.getByRole('row').filter({ hasText: 'business_name' }).getByText('Apple').waitFor()
   await page.getByText('Raw events: the newest, as they were sent').click()
@@ -394,14 +407,14 @@ async function checkCorrections(page: Page): Promise<void> {
     await main.getByRole('button', { name: 'Edit company', exact: true }).click()
     await page.getByRole('menuitem', { name: entry }).click()
   }
-  await choose('Note…')
+  await main.getByRole('button', { name: 'Add note' }).click()
   await page.getByRole('textbox', { name: 'Note' }).fill('Met them at the fair')
   await page.getByRole('button', { name: 'Save' }).click()
   await main.getByText('Met them at the fair').waitFor()
-  await choose('Tags…')
+  await main.getByRole('button', { name: 'Add tags' }).click()
   await page.getByRole('textbox', { name: 'Tags' }).fill('key account, fair')
   await page.getByRole('button', { name: 'Save' }).click()
-  await main.getByText('key account', { exact: true }).waitFor()
+  await main.getByRole('button', { name: /key account.*\(edit tags\)/ }).waitFor()
   await main.getByText('History of corrections').click()
   const note = main.getByRole('listitem').filter({ hasText: 'note: Met them at the fair' })
   await note.getByRole('button', { name: 'Undo' }).click()
@@ -511,7 +524,8 @@ async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenan
     for (const again of [false, true]) {
       if (again) await page.reload()
       await page.getByRole('heading', { name: `Odd ${i}` }).waitFor()
-      await page.getByRole('region', { name: 'Company', exact: true }).getByText(id, { exact: true }).first().waitFor()
+      await page.getByText('Class, quality and id').click()
+      await page.getByText(id, { exact: true }).first().waitFor()
     }
   }
 }
@@ -561,7 +575,7 @@ async function checkNarrow(page: Page, urls: readonly string[]): Promise<void> {
   await page.setViewportSize({ width: 360, height: 740 })
   for (const url of urls) {
     await page.goto(url)
-    await page.locator('.ui-stats, .ui-table').first().waitFor()
+    await page.locator('.ui-stats:visible, .ui-table:visible').first().waitFor()
     assert.ok((await page.getByRole('banner').boundingBox())!.height < 60, 'the head is one line')
     const width = await page.evaluate('document.documentElement.scrollWidth')
     assert.ok((width as number) <= 360, `${url} is ${width} wide`)

@@ -29,6 +29,11 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   const main = page.getByRole('main')
+  /** Opens a step of the list, if it is not the open one. */
+  const open = async (title: string) => {
+    const summary = main.locator('summary').filter({ hasText: title })
+    if (!(await summary.evaluate('summary => summary.parentElement.open'))) await summary.click()
+  }
   const at = (path: string, tenant = TENANT) => `${origin}/t/${tenant}/${path}`
   const mails = (to: string) => smtp.mails.map(readMail).filter((mail) => mail.to.includes(to))
   const step = stepsOf(t)
@@ -101,10 +106,8 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
   })
 
   await step('the office is left out by a rule of the tenant', async () => {
-    const office = main.getByText('Leave out your own office')
-    await office.click()
+    await open('Leave out your own office')
     const field = main.getByLabel('Address or network of your office')
-    if (!(await field.isVisible())) await office.click()
     await field.fill('not an address')
     await main.getByRole('button', { name: 'Leave it out' }).click()
     await main.getByText('must be a network like').waitFor()
@@ -115,10 +118,8 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
   })
 
   await step('a colleague is invited by a mail that says who invites and to what, and reads only', async () => {
-    await main.getByText('Invite your colleagues').click()
-    const open = main.getByRole('button', { name: 'Invite a person' })
-    if (!(await open.isVisible())) await main.getByText('Invite your colleagues').click()
-    await open.click()
+    await open('Invite your colleagues')
+    await main.getByRole('button', { name: 'Invite a person' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Vera Viewer')
     await page.getByLabel('E-mail address (optional)').fill('Vera@site.example')
     await page.getByLabel('They may').selectOption('viewer')

@@ -71,7 +71,7 @@ test('a member has the companies of a segment written every Monday, and finds th
   await t.test('a file is written now, and shown with its size', async () => {
     await menu('Write a file now')
     const row = main.getByRole('row').filter({ hasText: 'German-list' })
-    await row.getByText('1 company').waitFor()
+    await row.getByText(/^1 company, /).waitFor()
     const file = (await row.getByText(/\.csv$/).textContent())!
     const text = await readFile(join(site.dir, 'archive', 'exports', TENANT, 'German-list', file), 'utf8')
     assert.match(text, /^\ufeffCompany,.*\r\nOld Bank,/)

@@ -79,6 +79,8 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
     const rising = main.getByRole('region', { name: 'Heating up' })
     await rising.getByRole('link', { name: 'Rising' }).waitFor()
     await rising.getByText('2 days of 7, read /pricing').waitFor()
+    const five = main.getByRole('region', { name: /o look at today$/ })
+    await five.getByText(/^Is heating up: heat \d+, \d+ more than 7 days before, read \/pricing$/).waitFor()
     await rising.getByRole('note').hover()
     await page.getByRole('tooltip').getByText('Intent pages on 2 days').waitFor()
     await assertAccessible()

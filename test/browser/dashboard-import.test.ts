@@ -101,22 +101,49 @@ test('a list of companies is checked, imported, used, edited and undone', { skip
 
   // The page of a company edits them.
   await row.getByRole('link', { name: 'Apple' }).click()
-  await page.getByText('Owner: Ada').waitFor()
-  const edit = async (entry: string) => {
-    await page.getByRole('button', { name: 'Edit company' }).click()
-    await page.getByRole('menuitem', { name: entry }).click()
+  const what = page.getByRole('region', { name: 'What it is' })
+  await what.getByRole('link', { name: 'apple.com' }).waitFor()
+  const owner = what.getByRole('button', { name: 'Ada (edit owner)' })
+  await owner.press('Enter')
+  await page.keyboard.type('Bob')
+  await assertAccessible()
+  await page.keyboard.press('Escape')
+  await owner.waitFor()
+  assert.equal(await page.evaluate<string>('document.activeElement.textContent'), 'Ada (edit owner)')
+  await what.getByRole('button', { name: 'customer (edit status)' }).click()
+  await what.getByRole('combobox', { name: 'Status' }).fill('past customer')
+  await page.keyboard.press('Enter')
+  await what.getByRole('button', { name: 'past customer (edit status)' }).waitFor()
+  await what.getByRole('button', { name: '1,200,000 (edit Umsatz)' }).click()
+  await what.getByLabel('Umsatz').fill('much')
+  await what.getByRole('button', { name: 'Save' }).click()
+  await what.getByText('Umsatz: “much” is no number').waitFor()
+  await what.getByLabel('Umsatz').fill('7')
+  await what.getByRole('button', { name: 'Save' }).click()
+  await what.getByRole('button', { name: '7 (edit Umsatz)' }).waitFor()
+  for (const [width, isBeside] of [
+    [1024, true],
+    [390, false],
+  ] as const) {
+    await page.setViewportSize({ width, height: 800 })
+    const [left, right] = await Promise.all(
+      [what, page.getByRole('region', { name: 'Sessions', exact: true })].map((part) => part.boundingBox()),
+    )
+    assert.equal(left!.x + left!.width <= right!.x, isBeside, `${width}`)
+    assert.ok(isBeside || left!.y < right!.y, 'what it is comes first')
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width)
   }
-  await edit('Status…')
-  await page.getByRole('dialog').getByLabel('Status').fill('past customer')
-  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-  await page.getByText('past customer', { exact: true }).waitFor()
-  await edit('Your columns…')
-  await page.getByRole('dialog').getByLabel('Umsatz').fill('much')
-  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Umsatz: “much” is no number').waitFor()
-  await page.getByRole('dialog').getByLabel('Umsatz').fill('7')
-  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('definition').getByText('7', { exact: true }).waitFor()
+  await page.setViewportSize({ width: 1280, height: 720 })
+  // People who only read see the values without controls.
+  await page.route('**/api/session', async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...(await response.json()), role: 'viewer' } })
+  })
+  await page.reload()
+  await what.getByText('past customer', { exact: true }).waitFor()
+  await what.getByText('7', { exact: true }).waitFor()
+  assert.equal(await what.getByRole('button').count(), 0)
+  await page.unrouteAll({ behavior: 'wait' })
   await assertAccessible()
 
   // A removed column comes back by an undo.

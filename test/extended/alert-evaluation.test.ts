@@ -212,7 +212,7 @@ test('a visit that is not news reads no activity', async (t) => {
   await world.visit(['new.example'], ['other.example'])
   await world.evaluated()
   assert.deepEqual(
-    [asked, companiesOf(await world.messages(alert))],
+    [asked, companiesOf(await world.messages(alert)).sort()],
     [['other.example'], ['new.example', 'other.example']],
   )
 })

@@ -127,6 +127,12 @@ test('home names new companies, those that are heating up and those that came ba
   // One more company of this tenant comes with the fixture.
   assert.deepEqual(found.now, { companies: 9, new_companies: 2, visits: 29, events: 29 })
   assert.deepEqual(found.before, { companies: 5, new_companies: 1, visits: 13, events: 13 })
+  assert.deepEqual(found.daily_visits, [1, 1, 2, 2, 2, 2, 3, 4, 2, 3, 5, 5, 4, 6])
+  assert.deepEqual(
+    found.to_look_at.map(({ company_id }) => company_id),
+    ['keen.example', 'young.example', 'back.example', 'rising.example', 'masked.example'],
+  )
+  assert.equal(found.to_look_at[0]!.why, 'is heating up: heat 71, 17 more than 7 days before, read /Pricing')
   assert.deepEqual([found.named.now.named, found.named.now.events, found.named.before.named], [29, 29, 13])
   const ids = (rows: HomeAnswer['newcomers']) => rows.map(({ company_id }) => company_id)
   assert.deepEqual(ids(found.newcomers), ['young.example', 'masked.example'])

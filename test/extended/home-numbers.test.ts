@@ -35,14 +35,21 @@ function randomEvents(random: (below: number) => number, from: number, count: nu
   })
 }
 
-const numbersOf = ({ now, before, ...lists }: HomeWeek) => {
+const numbersOf = ({ now, before, daily_visits: ofAll, ...lists }: HomeWeek) => {
   const numbers = (companies: HomeWeek['newcomers']) =>
     companies.map(({ company_id, week_visits, week_events, usual_visits, ...rest }) => {
       const { first_day, last_day_before, daily_visits } = rest
       return { company_id, week_visits, week_events, usual_visits, first_day, last_day_before, daily_visits }
     })
   const { newcomers, rising, returned } = lists
-  return { now, before, newcomers: numbers(newcomers), rising: numbers(rising), returned: numbers(returned) }
+  return {
+    now,
+    before,
+    daily_visits: ofAll,
+    newcomers: numbers(newcomers),
+    rising: numbers(rising),
+    returned: numbers(returned),
+  }
 }
 
 for (const [perDay, seed, companies] of [

@@ -59,6 +59,9 @@ export function modelHome(events: readonly EventRow[], states: ReadonlyMap<strin
   return {
     now: sums(0),
     before: sums(1),
+    daily_visits: Array.from({ length: 2 * HOME.weekDays }, (_, i) =>
+      all.reduce((sum, { shown }) => sum + shown.daily_visits.at(i - 2 * HOME.weekDays)!, 0),
+    ),
     newcomers: shownOf(newest(here.filter(({ isNew }) => isNew))),
     rising: shownOf([...hotter, ...oftener].slice(0, HOME.rows)),
     returned: shownOf(newest(here.filter(({ isBack }) => isBack))),

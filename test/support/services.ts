@@ -32,6 +32,7 @@ import { createHttpServer } from '../../src/http/api/server.ts'
 import { createServer } from '../../src/http/engine/server.ts'
 import { RedisBulkQueue } from '../../src/lookup/bulk/queue.ts'
 import { BulkWorker } from '../../src/lookup/bulk-worker.ts'
+import { SampleRemoval } from '../../src/operations/demo/sample-removal.ts'
 import { ClickHouseReenrichment } from '../../src/operations/reenrich/clickhouse.ts'
 import { ReenrichJobs } from '../../src/operations/reenrich/jobs/job-store.ts'
 import { ReenrichJobRunner } from '../../src/operations/replay/job-runner.ts'
@@ -77,6 +78,7 @@ import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.t
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { rewriteLease } from '../../src/stores/redis/rewrite-lease.ts'
 import { MetricsServer } from '../../src/telemetry/metrics-server.ts'
+import { TenantAdmin } from '../../src/tenants/admin.ts'
 import { CachedAuthenticator, KeyUses } from '../../src/tenants/authenticator.ts'
 import { DAILY_LOOKUPS, SharedLimit } from '../../src/tenants/limits/limits.ts'
 import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
@@ -390,6 +392,16 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
   },
   ScheduledBackups: {
     make: onRedis((client) => scheduledBackups({ client, folder: dataDir, clock: handClock() })),
+  },
+  SampleRemoval: {
+    make: onRedis((client) => {
+      const admin = new TenantAdmin({ store: new RedisTenantStore(client), plans: new Map(), clock: systemClock })
+      return new SampleRemoval({
+        ...{ admin, lease: rewriteLease({ client }), clock: systemClock, log: silent },
+        endCopies: async () => {},
+        open: () => assert.fail('there are no sample data'),
+      })
+    }),
   },
   Sender: {
     make: onRedis((client) => {

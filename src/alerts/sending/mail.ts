@@ -1,4 +1,5 @@
 import type { Transporter } from 'nodemailer'
+import { timeLimit } from '../../run/time-limit.ts'
 
 interface MailerOptions {
   /** Setting SMTP_URL. */
@@ -42,7 +43,7 @@ export class Mailer {
     this.#transport ??= createTransport(this.#settings())
     const { from } = this.#options
     const host = from.slice(from.lastIndexOf('@') + 1).replace(/[^\w.-]/g, '')
-    const late = AbortSignal.timeout(MAIL_MS)
+    const limit = timeLimit(MAIL_MS, signal)
     try {
       const sent = await this.#transport.sendMail({
         ...{ from, subject, text, html },
@@ -50,11 +51,12 @@ export class Mailer {
         to: { name: '', address: to },
         messageId: `<${id}@${host}>`,
         headers: { 'Auto-Submitted': 'auto-generated', ...(unsubscribeUrl && listHeaders(unsubscribeUrl)) },
-        signal: AbortSignal.any([signal, late]),
+        signal: limit,
       })
       return String((sent as { response?: string }).response ?? '')
     } catch (error) {
-      if (late.aborted) throw new Error(`the mail server did not take it within ${MAIL_MS / 1_000} s`, { cause: error })
+      if (limit.aborted && !signal.aborted)
+        throw new Error(`the mail server did not take it within ${MAIL_MS / 1_000} s`, { cause: error })
       throw error
     }
   }

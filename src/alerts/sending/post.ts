@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import type { IncomingMessage } from 'node:http'
 import { causeText } from '../../run/cause-text.ts'
+import { timeLimit } from '../../run/time-limit.ts'
 import { requestAt } from './request-at.ts'
 
 /** A receiver has this long to answer. */
@@ -37,13 +38,12 @@ export interface PostAnswer {
  */
 export async function post(url: URL, options: PostOptions): Promise<PostAnswer> {
   const { headers, body, addresses, timeoutMs = ANSWER_MS, signal } = options
-  const late = AbortSignal.timeout(timeoutMs)
-  const both = AbortSignal.any([signal, late])
+  const limit = timeLimit(timeoutMs, signal)
   const sized = { ...headers, 'content-length': Buffer.byteLength(body) }
   try {
     return await requestAt(
       url,
-      { method: 'POST', headers: sized, body, addresses, signal: both },
+      { method: 'POST', headers: sized, body, addresses, signal: limit },
       async (response): Promise<PostAnswer> => {
         const { statusCode: status = 0 } = response
         const { location, 'retry-after': retryAfter } = response.headers
@@ -56,7 +56,7 @@ export async function post(url: URL, options: PostOptions): Promise<PostAnswer> 
     )
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    throw new Error(late.aborted ? `no answer within ${timeoutMs / 1_000} s` : causeText(error), { cause: error })
+    throw new Error(limit.aborted ? `no answer within ${timeoutMs / 1_000} s` : causeText(error), { cause: error })
   }
 }
 

@@ -4,6 +4,7 @@ import type { TenantRole } from '../../../schemas/dashboard/roles.ts'
 import type { RedisTestLimits } from '../../alerts/redis/test-limits.ts'
 import type { Mailer } from '../../alerts/sending/mail.ts'
 import { BackpressureError } from '../../run/errors.ts'
+import { timeLimit } from '../../run/time-limit.ts'
 import type { TenantStore } from '../../tenants/stores.ts'
 import type { Person, PersonStore, TenantOfPeople } from './people.ts'
 import { type Sessions, signInUrl } from './sessions.ts'
@@ -71,7 +72,7 @@ export class SignInMails {
   async invite(invitation: MailedInvitation): Promise<string | undefined> {
     const { limits, mailer } = this.#options
     const { tenantId, address } = invitation
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(INVITE_MS)])
+    const signal = timeLimit(INVITE_MS, this.#stopping.signal)
     try {
       const reached = 'this address was invited too often'
       await limits.take(tenantId, [{ of: 'destination', id: `invitation ${address}`, reached }])

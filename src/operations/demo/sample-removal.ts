@@ -4,6 +4,7 @@ import type { Clock } from '../../run/clock.ts'
 import { Loop, pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Service } from '../../run/service.ts'
+import { timeLimit } from '../../run/time-limit.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
 import type { TenantAdmin } from '../../tenants/admin.ts'
 import { deleteTenant } from '../erasure/delete-tenant.ts'
@@ -75,7 +76,7 @@ export class SampleRemoval implements Service {
     const held = all.find(({ id, sampleUntil }) => id === SAMPLE_TENANT && sampleUntil !== undefined)
     if (held === undefined || (!held.deleting && isShown(all))) return
     // Rules are being applied to stored events, or another process removes the visits.
-    if (!(await lease.acquire(AbortSignal.any([this.#loop.signal, AbortSignal.timeout(LEASE_MS)])))) return
+    if (!(await lease.acquire(timeLimit(LEASE_MS, this.#loop.signal)))) return
     try {
       await endCopies()
       const onStep = () => this.#loop.signal.throwIfAborted()

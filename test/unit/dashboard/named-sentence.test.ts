@@ -16,19 +16,19 @@ for (const [title, now, before, expected] of [
     'more than before, the largest class first',
     counts(1_203, { bot: 400, access: 3_000, unknown: 207 }),
     counts(22, { access: 78 }),
-    '1,203 of 4,810 page views and other events of the last 7 days could be named: 25%, +3 points on the 7 days before. The others: 3,000 from access providers (home offices, mobiles), 400 from bots, 207 from networks whose company is not known.',
+    '1,203 of 4,810 page views and other events of the last 7 days could be named: 25%, +3 points on the previous 7 days. The others: 3,000 from access providers (home offices, mobiles), 400 from bots, 207 from networks whose company is not known.',
   ],
   [
     'fewer than before',
     counts(1, { rules: 1 }),
     counts(51, { vpn: 49 }),
-    '1 of 2 page views and other events of the last 7 days could be named: 50%, −1 point on the 7 days before. The others: 1 left out by your rules.',
+    '1 of 2 page views and other events of the last 7 days could be named: 50%, −1 point on the previous 7 days. The others: 1 left out by your rules.',
   ],
   [
     'all, as before',
     counts(3),
     counts(9),
-    '3 of 3 page views and other events of the last 7 days could be named: 100%, no change from the 7 days before.',
+    '3 of 3 page views and other events of the last 7 days could be named: 100%, no change from the previous 7 days.',
   ],
   ['nothing before', counts(1), counts(0), '1 of 1 page view or other event of the last 7 days could be named: 100%.'],
   [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ActivityEvent } from '../../../schemas/dashboard/activity.ts'
+import { planSentences } from '../../../src/dashboard/pages/lib/plan-sentence.ts'
 import { usualWeek, usualWeekText } from '../../../src/dashboard/pages/lib/usual-week.ts'
 import { durationText, sessionsOf } from '../../../src/dashboard/pages/lib/visitor-sessions.ts'
 import { weekSentence } from '../../../src/dashboard/pages/lib/week-sentence.ts'
@@ -74,23 +75,45 @@ test('a company is compared with its own past, of up to four weeks', () => {
   assert.equal(usualWeekText({ visits: 3, usual: 2 }), 'usually 2 a week')
 })
 
-test('the week is one sentence', () => {
-  const week = (companies: number, new_companies = 0) => ({
-    companies,
-    new_companies,
-    visits: companies,
-    events: companies,
+test('the week is compared with the previous 7 days, and says that today is not over', () => {
+  const week = (visits: number, companies: number, new_companies = 0) => ({
+    ...{ companies, new_companies, visits, events: visits },
   })
-  assert.equal(
-    weekSentence({ now: week(3, 1), before: week(5) }),
-    '3 companies visited in the last 7 days, today so far included: 2 fewer than in the 7 days before; 1 of them is new.',
-  )
-  assert.equal(
-    weekSentence({ now: week(0), before: week(2) }),
-    'No company visited in the last 7 days, 2 fewer than in the 7 days before.',
-  )
-  assert.match(
-    weekSentence({ now: week(1), before: week(0) }),
-    /1 company visited .* after none .* none of them is new/,
-  )
+  for (const [now, before, text] of [
+    [
+      week(312, 45, 4),
+      week(278, 48),
+      '312 visits, 12% more than in the previous 7 days. 45 companies, 6% fewer than in the previous 7 days, 4 of them new. Today counts so far.',
+    ],
+    [
+      week(1, 1),
+      week(0, 0),
+      '1 visit, after none in the previous 7 days. 1 company, after none in the previous 7 days, none of them new. Today counts so far.',
+    ],
+    [
+      week(3, 3, 1),
+      week(3, 3),
+      '3 visits, as many as in the previous 7 days. 3 companies, as many as in the previous 7 days, 1 of them new. Today counts so far.',
+    ],
+    [week(0, 0), week(2, 1), 'No company visited in the last 7 days, after 2 visits in the previous 7 days.'],
+    [week(0, 0), week(0, 0), 'No company visited in the last 7 days, nor in the 7 before.'],
+  ] as const)
+    assert.equal(weekSentence({ now, before }), text)
+})
+
+test('only limits of the plan that are near or passed are named', () => {
+  const used = (lookups: number, accounts: number, passed_at: string | null = null) =>
+    planSentences({
+      lookups: { used: lookups, limit: 1_000, resets_at: '2026-03-16T00:00:00Z' },
+      accounts: { used: accounts, limit: 100, month: '2026-03', passed_at },
+    })
+  assert.deepEqual(used(849, 84), [])
+  assert.deepEqual(used(850, 0), ['850 of 1,000 lookups of today (UTC) are used.'])
+  assert.deepEqual(used(1_000, 0), [
+    '1,000 of 1,000 lookups of today (UTC) are used; more are refused until the next day.',
+  ])
+  assert.deepEqual(used(0, 85), ['This month (UTC) has 85 companies, and the plan 100.'])
+  assert.deepEqual(used(0, 120, '2026-03-12T10:00:00Z'), [
+    'This month (UTC) has 120 companies, and the plan 100; events are still accepted.',
+  ])
 })

@@ -9,6 +9,13 @@ import { country } from '../lib/days.ts'
 import { counted } from '../lib/format.ts'
 import { CompanyAvatar } from './company-avatar.tsx'
 
+interface CompanyNumbers {
+  readonly value: ComponentChildren
+  readonly note: string
+  /** The oldest first. */
+  readonly dailyVisits: readonly number[]
+}
+
 /** A company in a short list. */
 export interface CompanyLine {
   readonly company_id: string
@@ -18,20 +25,17 @@ export interface CompanyLine {
   readonly country_code: string
   /** Why it is in the list. */
   readonly note: string
-  readonly value: ComponentChildren
-  readonly valueNote: string
-  /** The oldest first. */
-  readonly dailyVisits: readonly number[]
+  /** Default: only the reason is shown. */
+  readonly result?: CompanyNumbers
 }
 
 /** Companies with their names, the reason why they are listed, and their visits by day. */
 export function CompanyLines({ tenant, lines }: { readonly tenant: string; readonly lines: readonly CompanyLine[] }) {
-  const most = Math.max(0, ...lines.flatMap(({ dailyVisits }) => dailyVisits))
+  const most = Math.max(0, ...lines.flatMap(({ result }) => result?.dailyVisits ?? []))
   return (
     <ul class="company-lines">
       {lines.map((line) => {
         const about = [line.domain === line.name ? '' : line.domain, line.industry].filter((text) => text !== '')
-        const sum = line.dailyVisits.reduce((total, visits) => total + visits, 0)
         return (
           <li key={line.company_id} class="company-line">
             <CompanyAvatar tenant={tenant} company={line} size={32} />
@@ -48,19 +52,28 @@ export function CompanyLines({ tenant, lines }: { readonly tenant: string; reado
               {about.length > 0 && <div class="company-line-about">{about.join(' · ')}</div>}
               {line.note !== '' && <div class="company-line-note">{line.note}</div>}
             </div>
-            <Sparkline
-              values={line.dailyVisits}
-              days={line.dailyVisits.length}
-              most={most}
-              label={`${counted(sum, 'visit')} in ${line.dailyVisits.length} days`}
-            />
-            <div class="company-line-value">
-              {line.value}
-              <span>{line.valueNote}</span>
-            </div>
+            {line.result !== undefined && <Numbers {...line.result} most={most} />}
           </li>
         )
       })}
     </ul>
+  )
+}
+
+function Numbers({ value, note, dailyVisits, most }: CompanyNumbers & { readonly most: number }) {
+  const sum = dailyVisits.reduce((total, visits) => total + visits, 0)
+  return (
+    <>
+      <Sparkline
+        values={dailyVisits}
+        days={dailyVisits.length}
+        most={most}
+        label={`${counted(sum, 'visit')} in ${dailyVisits.length} days`}
+      />
+      <div class="company-line-value">
+        {value}
+        <span>{note}</span>
+      </div>
+    </>
   )
 }

@@ -9,6 +9,7 @@ import { Sparkline } from '../design/sparkline.tsx'
 import { Table, type TableColumn } from '../design/table.tsx'
 import { Time } from '../design/time.tsx'
 import { companyPath } from '../lib/company-links.ts'
+import { type Trail, trailState } from '../lib/company-trail.ts'
 import { type Column, isOwnColumn } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
 import { ownText } from '../lib/own-columns.ts'
@@ -23,6 +24,8 @@ const TEXT_PX = 180
 interface CompanyTableProps {
   readonly tenant: string
   readonly rows: readonly CompanyRow[]
+  /** Companies on the pages before, and of the list. */
+  readonly place: Pick<Trail, 'before' | 'total'>
   /** All that a list may have. */
   readonly columns: readonly Column[]
   /** Those of the tenant's own. */
@@ -43,11 +46,19 @@ interface CompanyTableProps {
 
 /** A table of companies. Its headings sort it. */
 export function CompanyTable(props: CompanyTableProps) {
-  const { tenant, rows, own, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose, onLeftOut } = props
+  const { tenant, rows, place, own, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose, onLeftOut } =
+    props
   const most = Math.max(0, ...rows.flatMap((row) => detailsOf(row)?.daily_visits ?? []))
+  const trail = trailState({ ids: rows.map(({ company_id }) => company_id), ...place })
   const render = (key: Column['key']) => (row: CompanyRow) =>
     key === 'name' ? (
-      <Name tenant={tenant} row={row} hasDomain={shown.has('domain')} isNew={row.first_seen >= newSince} />
+      <Name
+        tenant={tenant}
+        row={row}
+        trail={trail}
+        hasDomain={shown.has('domain')}
+        isNew={row.first_seen >= newSince}
+      />
     ) : (
       <Value column={key} own={own} row={row} details={detailsOf(row)} mostVisits={most} />
     )
@@ -85,16 +96,19 @@ export function CompanyTable(props: CompanyTableProps) {
 interface NameProps {
   readonly tenant: string
   readonly row: CompanyRow
+  readonly trail: ReturnType<typeof trailState>
   readonly hasDomain: boolean
   readonly isNew: boolean
 }
 
-function Name({ tenant, row, hasDomain, isNew }: NameProps) {
+function Name({ tenant, row, trail, hasDomain, isNew }: NameProps) {
   return (
     <Row gap={3} isOneLine>
       <CompanyAvatar tenant={tenant} company={row} size={22} />
       <Text as="div" isCut>
-        <Link href={companyPath(tenant, row.company_id)}>{row.name}</Link>
+        <Link href={companyPath(tenant, row.company_id)} state={trail}>
+          {row.name}
+        </Link>
         {isNew && (
           <>
             {' '}

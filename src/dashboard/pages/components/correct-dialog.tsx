@@ -5,13 +5,12 @@ import {
   type CorrectionsBody,
 } from '../../../../schemas/dashboard/corrections.ts'
 import { FACT_LIMITS, STATUSES } from '../../../../schemas/facts.ts'
-import { Button } from '../design/button.tsx'
 import { Dialog } from '../design/dialog.tsx'
-import { FieldError, TextArea, TextInput } from '../design/field.tsx'
-import { Row, Stack } from '../design/layout.tsx'
+import { TextArea, TextInput } from '../design/field.tsx'
 import { correct } from '../lib/corrections.ts'
 import { counted } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
+import { ValueForm } from './value-form.tsx'
 
 /** A correction that needs a value. `tags` sets those of one company; the other two change them of many. */
 export type CorrectTask = 'rename' | 'note' | 'tags' | 'add tags' | 'remove tags' | 'owner' | 'status'
@@ -92,11 +91,31 @@ interface CorrectDialogProps {
   readonly onClose: () => void
 }
 
-/** Asks for the value of a correction, and makes it. The toast afterwards undoes it. */
-export function CorrectDialog({ task, tenant, companies, correction, changed, onClose }: CorrectDialogProps) {
+/** Asks for the value of a correction in a dialog. */
+export function CorrectDialog(props: CorrectDialogProps) {
+  const { title } = FORMS[props.task]
+  return (
+    <Dialog
+      title={props.companies.length === 1 ? title : `${title}: ${nameOf(props.companies)}`}
+      onClose={props.onClose}
+    >
+      <CorrectForm {...props} />
+    </Dialog>
+  )
+}
+
+const nameOf = (companies: CorrectDialogProps['companies']) =>
+  companies.length === 1 ? companies[0]!.name : counted(companies.length, 'company', 'companies')
+
+/**
+ * Asks for the value of a correction, and makes it. The toast afterwards undoes it.
+ * @param isInPlace in place of the value, which has a label already
+ */
+export function CorrectForm(props: CorrectDialogProps & { readonly isInPlace?: boolean }) {
+  const { task, tenant, companies, correction, changed, onClose, isInPlace } = props
   const form = FORMS[task]
   const [only] = companies
-  const name = companies.length === 1 ? only!.name : counted(companies.length, 'company', 'companies')
+  const name = nameOf(companies)
   const [value, setValue] = useState(companies.length === 1 ? (form.valueBefore?.(correction, only!.name) ?? '') : '')
   const saving = useAction()
   const save = () =>
@@ -108,35 +127,22 @@ export function CorrectDialog({ task, tenant, companies, correction, changed, on
       await correct(tenant, body, `${name} ${verb} ${isCleared ? 'changed' : form.done}.`, changed)
       onClose()
     })
-  const field = { label: form.label, hint: form.hint, maxLength: form.maxLength, value, onInput: setValue }
+  const field = {
+    ...{ label: form.label, hint: form.hint, maxLength: form.maxLength, value, onInput: setValue },
+    ...(isInPlace && { isLabelHidden: true, isSmall: true }),
+  }
   return (
-    <Dialog title={companies.length === 1 ? form.title : `${form.title}: ${name}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save()
-        }}
-      >
-        <Stack>
-          {task === 'note' ? (
-            <TextArea {...field} rows={5} />
-          ) : (
-            <TextInput
-              {...field}
-              required={!form.canBeEmpty}
-              autocomplete="off"
-              {...(form.suggestions && { suggestions: form.suggestions })}
-            />
-          )}
-          <FieldError error={saving.error} />
-          <Row justify="right">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" variant="primary" disabled={saving.isBusy}>
-              Save
-            </Button>
-          </Row>
-        </Stack>
-      </form>
-    </Dialog>
+    <ValueForm saving={saving} isInPlace={isInPlace} onSave={save} onCancel={onClose}>
+      {task === 'note' ? (
+        <TextArea {...field} rows={5} />
+      ) : (
+        <TextInput
+          {...field}
+          required={!form.canBeEmpty}
+          autocomplete="off"
+          {...(form.suggestions && { suggestions: form.suggestions })}
+        />
+      )}
+    </ValueForm>
   )
 }

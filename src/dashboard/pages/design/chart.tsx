@@ -15,6 +15,9 @@ export interface ChartSeries {
   readonly values: readonly number[]
 }
 
+/** Values to compare with, drawn as a quiet line over the bars. */
+export type ChartLine = Omit<ChartSeries, 'colour'>
+
 interface ChartProps {
   /** Description for screen readers. */
   readonly label: string
@@ -23,6 +26,7 @@ interface ChartProps {
   /** UTC, `YYYY-MM-DD`, ascending, equally far apart: all days, or the first ones of weeks. */
   readonly days: readonly string[]
   readonly series: readonly ChartSeries[]
+  readonly line?: ChartLine
   /** Pixels; default 220. */
   readonly height?: number
 }
@@ -39,20 +43,22 @@ interface Pointed {
  * Today is hatched, because it is not over.
  */
 export function Chart(props: ChartProps) {
-  const { label, dayTitle, days, series, height = 220 } = props
+  const { label, dayTitle, days, series, line, height = 220 } = props
+  const values = line === undefined ? series : [...series, line]
   const [pointed, setPointed] = useState<Pointed>()
   const hasToday = days.at(-1) === utcDay(Date.now())
   const rows = days.map((day, i) => ({ day, i }))
   return (
     <figure class="ui-chart" aria-label={label}>
       <Canvas {...props} height={height} onPoint={setPointed} />
-      {pointed !== undefined && <Note days={days} series={series} pointed={pointed} />}
+      {pointed !== undefined && <Note days={days} series={series} line={line} pointed={pointed} />}
       <ul class="ui-chart-legend" aria-hidden="true">
         {series.map(({ name, colour }) => (
           <li key={name} style={{ '--colour': colourOf(colour) }}>
             {name}
           </li>
         ))}
+        {line !== undefined && <li class="is-line">{line.name}</li>}
         {hasToday && <li class="is-open">today, so far</li>}
       </ul>
       <Disclosure summary="Numbers">
@@ -63,7 +69,7 @@ export function Chart(props: ChartProps) {
           keyOf={({ day }) => day}
           columns={[
             { key: 'day', label: dayTitle, render: ({ day }) => dayText(day) },
-            ...series.map(({ name, values }) => ({
+            ...values.map(({ name, values }) => ({
               key: `series ${name}`,
               label: name,
               isNumber: true as const,
@@ -79,8 +85,9 @@ export function Chart(props: ChartProps) {
 function Note({
   days,
   series,
+  line,
   pointed: { i, left },
-}: Pick<ChartProps, 'days' | 'series'> & { readonly pointed: Pointed }) {
+}: Pick<ChartProps, 'days' | 'series' | 'line'> & { readonly pointed: Pointed }) {
   const note = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const { offsetWidth, parentElement } = note.current!
@@ -100,6 +107,12 @@ function Note({
           </dt>,
           <dd key={`${name} value`}>{number(values[i]!)}</dd>,
         ])}
+        {line !== undefined && (
+          <>
+            <dt class="is-line">{line.name}</dt>
+            <dd>{number(line.values[i]!)}</dd>
+          </>
+        )}
       </dl>
     </div>
   )
@@ -111,9 +124,9 @@ interface CanvasProps extends ChartProps {
   readonly onPoint: (pointed: Pointed | undefined) => void
 }
 
-function Canvas({ days, series, height, onPoint }: CanvasProps) {
+function Canvas({ days, series, line, height, onPoint }: CanvasProps) {
   const canvas = useRef<HTMLDivElement>(null)
-  const data = JSON.stringify([days, series])
+  const data = JSON.stringify([days, series, line])
   useEffect(() => {
     const element = canvas.current!
     let chart: uPlot | undefined
@@ -124,8 +137,12 @@ function Canvas({ days, series, height, onPoint }: CanvasProps) {
       if (isGone) return
       chart?.destroy()
       chart = new Plot(
-        optionsOf(Plot, element, { days, series, height, onPoint }),
-        [days.map((day) => Date.parse(day) / 1_000), ...stackOf(series)] as uPlot.AlignedData,
+        optionsOf(Plot, element, { days, series, line, height, onPoint }),
+        [
+          days.map((day) => Date.parse(day) / 1_000),
+          ...stackOf(series),
+          ...(line === undefined ? [] : [line.values]),
+        ] as uPlot.AlignedData,
         element,
       )
     }
@@ -158,7 +175,7 @@ function stackOf(series: readonly ChartSeries[]): number[][] {
 function optionsOf(
   Plot: typeof uPlot,
   element: HTMLElement,
-  { days, series, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle'>,
+  { days, series, line, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle'>,
 ): uPlot.Options {
   const styles = getComputedStyle(element)
   const colour = (name: string) => styles.getPropertyValue(name).trim()
@@ -184,8 +201,11 @@ function optionsOf(
           onPoint(idx === null || idx === undefined || left < 0 ? undefined : { i: idx, left: left + over.offsetLeft })
         },
       ],
-      draw:
-        days.at(-1) === utcDay(Date.now()) ? [(chart) => hatchToday(chart, colour('--under') || colour('--bg'))] : [],
+      // After the bars, and below the line.
+      drawSeries:
+        days.at(-1) === utcDay(Date.now())
+          ? [(chart, at) => at === series.length && hatchToday(chart, colour('--under') || colour('--bg'))]
+          : [],
     },
     scales: {
       x: { time: true, range: (_chart, min, max) => [min - halfSeconds(days), max + halfSeconds(days)] },
@@ -205,6 +225,18 @@ function optionsOf(
         const stroke = colour(`--cat-${index}`)
         return { label: name, stroke, fill: stroke, width: 0, paths: bars, points: { show: false } }
       }),
+      ...(line === undefined
+        ? []
+        : [
+            {
+              label: line.name,
+              stroke: colour('--ink-2'),
+              width: 2,
+              dash: [2, 5],
+              cap: 'round' as const,
+              points: { show: false },
+            },
+          ]),
     ],
   }
 }

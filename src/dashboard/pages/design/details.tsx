@@ -11,15 +11,17 @@ interface FactsProps {
   readonly facts: readonly Fact[]
   /** One line for each, for long values. */
   readonly isLines?: boolean
+  /** One short line for each, also in a narrow column. */
+  readonly isTight?: boolean
   /** Least width of a column, pixels. */
   readonly min?: number
 }
 
 /** Names and values. */
-export function Facts({ facts, isLines, min }: FactsProps) {
+export function Facts({ facts, isLines, isTight, min }: FactsProps) {
   return (
     <dl
-      class={classes('ui-facts', isLines && 'is-lines')}
+      class={classes('ui-facts', isLines && 'is-lines', isTight && 'is-tight')}
       style={min === undefined ? undefined : { '--min': `${min}px` }}
     >
       {facts.map(

@@ -77,6 +77,22 @@ export function Grid({ gap = 4, min = 240, children }: GridProps) {
   )
 }
 
+interface SplitProps {
+  /** What a thing is, at the left. */
+  readonly aside: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+/** What a thing is, and beside it what it did. Below 1024 pixels they are one column. */
+export function Split({ aside, children }: SplitProps) {
+  return (
+    <div class="ui-split">
+      <div>{aside}</div>
+      <div>{children}</div>
+    </div>
+  )
+}
+
 interface TextProps {
   /** `soft` is for text that explains; `bad` and `good` only where words say it too. */
   readonly tone?: 'soft' | 'bad' | 'good'

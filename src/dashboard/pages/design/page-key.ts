@@ -1,4 +1,4 @@
-const TYPES = 'input:not([type=checkbox]), textarea, select, [contenteditable]'
+const TYPES = 'input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]'
 
 /** The element that has the focus when a key is meant for the page; undefined: it is typed, or for the browser, a dialog or a popover. */
 export function pageKeyTarget(event: KeyboardEvent): Element | undefined {

@@ -16,22 +16,27 @@ interface PageProps {
   readonly actions?: ComponentChildren
   /** The page above. */
   readonly back?: { readonly href: string; readonly label: string }
+  /** Beside the link to the page above: where this page is in it. */
+  readonly beside?: ComponentChildren
   /** For forms and texts: a width that reads well. */
   readonly isNarrow?: boolean
   readonly children?: ComponentChildren
 }
 
 /** A page: its title, its subject, its actions, and its sections with the same space between them. */
-export function Page({ title, description, actions, back, isNarrow, children }: PageProps) {
+export function Page({ title, description, actions, back, beside, isNarrow, children }: PageProps) {
   return (
     <div class={classes('ui-page', isNarrow && 'is-narrow')}>
       <header class="ui-page-head">
         <div class="ui-page-title">
           {back && (
-            <Link href={back.href} state={RETURN} class="ui-page-back">
-              <Icon of={ChevronLeft} size={14} />
-              {back.label}
-            </Link>
+            <div class="ui-page-above">
+              <Link href={back.href} state={RETURN} class="ui-page-back">
+                <Icon of={ChevronLeft} size={14} />
+                {back.label}
+              </Link>
+              {beside}
+            </div>
           )}
           <h1>{title}</h1>
           {description && <p class="ui-page-about">{description}</p>}

@@ -2,7 +2,6 @@ import './stat.css'
 import { ArrowDown, ArrowUp } from 'lucide-preact'
 import { type ComponentChildren, toChildArray } from 'preact'
 import { Link } from 'wouter-preact'
-import { percent } from '../lib/format.ts'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 
@@ -53,18 +52,19 @@ interface ChangeProps {
   readonly before: number
   /** Whether more is better; undefined: neither. */
   readonly isMoreGood?: boolean
+  /** The change in words. */
+  readonly children: ComponentChildren
 }
 
-/** How a number changed: an arrow and a share. Shows "new" where it was 0, and nothing where both are 0. */
-export function Change({ now, before, isMoreGood }: ChangeProps) {
-  if (now === before) return before === 0 ? null : <span class="ui-change">no change</span>
+/** How a number changed: an arrow, and words in its colour. */
+export function Change({ now, before, isMoreGood, children }: ChangeProps) {
+  if (now === before) return <span class="ui-change">{children}</span>
   const isMore = now > before
   const tone = isMoreGood === undefined ? undefined : isMore === isMoreGood ? 'is-good' : 'is-bad'
   return (
     <span class={classes('ui-change', tone)}>
       <Icon of={isMore ? ArrowUp : ArrowDown} size={14} />
-      <span class="ui-hidden">{isMore ? 'up' : 'down'} </span>
-      {before === 0 ? 'from 0' : percent(Math.abs(now - before) / before)}
+      {children}
     </span>
   )
 }

@@ -43,3 +43,17 @@ export function companiesPath(tenant: string, { newSince, newDays, page, ...othe
 function exactPage({ host, path }: ListedPage): string {
   return `${host === '' ? NOT_KNOWN : host}${path}`
 }
+
+/** The site of a company by its domain; undefined when the domain is none that a link can open. */
+export function siteUrl(domain: string): string | undefined {
+  const url = `https://${domain}`
+  // A source may send any text as a domain.
+  const isHost = /^[^\s/?#@:\\]+$/.test(domain) && domain.slice(1, -1).includes('.')
+  if (!isHost || !URL.canParse(url)) return undefined
+  return new URL(url).href
+}
+
+/** A search of LinkedIn by the name of a company. */
+export function linkedInSearch(kind: 'companies' | 'people', name: string): string {
+  return `https://www.linkedin.com/search/results/${kind}/?${new URLSearchParams({ keywords: name })}`
+}

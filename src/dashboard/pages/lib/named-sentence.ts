@@ -11,6 +11,6 @@ export function namedSentence({ now, before }: NamedSpans): string {
   const others = othersOf(now).map(([name, count]) => `${number(count)} ${NOT_NAMED[name].label}`)
   const of = `${number(named)} of ${counted(events, 'page view or other event', 'page views and other events')}`
   const than = points === 'no change' ? 'from' : 'on'
-  const change = points === '' ? '' : `, ${points} ${than} the 7 days before`
+  const change = points === '' ? '' : `, ${points} ${than} the previous 7 days`
   return `${of} of the last 7 days could be named: ${wholePercent(share ?? 0)}${change}.${others.length === 0 ? '' : ` The others: ${others.join(', ')}.`}`
 }

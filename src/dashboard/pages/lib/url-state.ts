@@ -5,7 +5,7 @@ import { navigate, useSearch } from 'wouter-preact/use-browser-location'
 export type UrlChange = Readonly<Record<string, string | readonly string[]>>
 
 /**
- * State of a page in its URL, so that a view can be shared and the back button works.
+ * State of a page in its URL, so that a view can be shared and the back button works. Keeps the state of the entry of the history.
  * @returns values by name, `''` when absent, and a setter that keeps other values
  */
 export function useUrlState(): [URLSearchParams, (change: UrlChange, replace?: boolean) => void] {
@@ -18,7 +18,7 @@ export function useUrlState(): [URLSearchParams, (change: UrlChange, replace?: b
       for (const each of typeof value === 'string' ? [value] : value) if (each !== '') next.append(name, each)
     }
     const text = next.toString()
-    navigate(`${location.pathname}${text === '' ? '' : `?${text}`}`, { replace })
+    navigate(`${location.pathname}${text === '' ? '' : `?${text}`}`, { replace, state: history.state })
   }, [])
   return [new URLSearchParams(search), set]
 }

@@ -192,6 +192,7 @@ export function Companies({ parameters }: PageProps) {
         <CompanyTable
           tenant={tenant}
           rows={rows}
+          place={{ before: (page - 1) * PAGE_ROWS, total }}
           columns={columns}
           own={own}
           shown={shown}
@@ -325,7 +326,7 @@ function Keys({ searchField }: { readonly searchField: { readonly current: HTMLI
           <Facts
             isLines
             facts={[
-              ['j, k', 'Next company, previous company'],
+              ['j, k', 'Next company, previous company; also on the page of a company'],
               ['Enter', 'Open the company'],
               ['x', 'Choose the company, for an action on several'],
               ['/', 'Search'],

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Redirect } from 'wouter-preact'
 import { ACTIVITY_LIMITS, type ActivityAnswer, type InSessions } from '../../../../schemas/dashboard/activity.ts'
@@ -15,9 +16,9 @@ import { Share } from '../components/share.tsx'
 import { type Bar, BarList } from '../design/bar-list.tsx'
 import { Chart } from '../design/chart.tsx'
 import { CodeBlock } from '../design/code.tsx'
-import { Disclosure, Facts } from '../design/details.tsx'
-import { Country } from '../design/flag.tsx'
-import { Grid, List, Row, Stack, Text } from '../design/layout.tsx'
+import { Disclosure } from '../design/details.tsx'
+import { ExternalLink } from '../design/external-link.tsx'
+import { Grid, List, Row, Split, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Card, Page, Section } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
@@ -25,7 +26,7 @@ import { Stat, Stats } from '../design/stat.tsx'
 import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { Time } from '../design/time.tsx'
-import { companiesPath } from '../lib/company-links.ts'
+import { companiesPath, linkedInSearch, siteUrl } from '../lib/company-links.ts'
 import { listPath, shownColumns } from '../lib/company-view.ts'
 import { country, daysBetween } from '../lib/days.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
@@ -37,9 +38,12 @@ import { useUrlState } from '../lib/url-state.ts'
 import { type Data, useData } from '../lib/use-data.ts'
 import { usualWeek, usualWeekText } from '../lib/usual-week.ts'
 import { pathOf } from '../lib/visitor-sessions.ts'
+import { whySentence } from '../lib/why-sentence.ts'
 import { wordNote } from '../lib/word-note.ts'
 import { CompanyActions, CorrectionHistory, CorrectionState } from './company/corrections.tsx'
+import { CompanyFacts } from './company/facts.tsx'
 import { SessionList } from './company/session-list.tsx'
+import { CompanySteps } from './company/steps.tsx'
 
 const SPANS = ['30', '90', '365']
 const REFRESH_MS = 30_000
@@ -70,23 +74,30 @@ export function Company({ parameters }: PageProps) {
   // The user chose another tenant.
   if (id === '') return <Redirect to={`/t/${tenant}/companies`} replace />
   const correction = held.value?.companies.find(({ company_id }) => company_id === id)
-  const back = { href: listPath(tenant), label: 'Companies' }
+  const above = {
+    back: { href: listPath(tenant), label: 'Companies' },
+    beside: <CompanySteps tenant={tenant} id={id} />,
+  }
+  const facts = { tenant, correction, isKnown: held.value !== undefined, columns, changed }
   // Its last visit may have left it while it was shown.
   if (value === undefined || !isKnown || error?.status === 404) {
     return (
-      <Page title={id} back={back}>
+      <Page title={id} {...above}>
         <PastJob tenant={tenant} ended={changed} />
         {error === undefined ? (
           <Loading rows={8} rowHeight={32} />
         ) : error.status === 404 ? (
           <>
-            {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} columns={columns} />}
+            {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
             <EmptyState title="No event of this company is shown">
               <Text>
                 It is hidden, by a person or a rule, or merged, or its events were erased, expired, or now belong to
                 another company. The history below says more.
               </Text>
             </EmptyState>
+            {correction !== undefined && (
+              <CompanyFacts key={id} {...facts} answer={undefined} company={{ company_id: id, name: id }} />
+            )}
             <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
           </>
         ) : (
@@ -104,20 +115,10 @@ export function Company({ parameters }: PageProps) {
           {company.name}
         </>
       }
-      description={[company.domain, company.industry || company.industry_category, company.classification]
-        .filter((text) => text !== '')
-        .join(' · ')}
-      back={back}
+      {...above}
       actions={
         <>
-          <CompanyActions
-            key={id}
-            tenant={tenant}
-            answer={value}
-            correction={correction}
-            columns={columns}
-            changed={changed}
-          />
+          <CompanyActions key={id} tenant={tenant} answer={value} correction={correction} changed={changed} />
           <Share
             key={`share ${id}`}
             tenant={tenant}
@@ -125,45 +126,48 @@ export function Company({ parameters }: PageProps) {
             name={company.name}
             columns={shownColumns(new URLSearchParams())}
           />
-          <Segmented
-            label="Days"
-            value={days}
-            options={SPANS.map((span) => ({ value: span, label: `${span} days` }))}
-            onChange={(next) => set({ days: next })}
-          />
         </>
       }
     >
       <PastJob tenant={tenant} ended={changed} />
-      {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} columns={columns} />}
+      {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      <Figures {...value} />
-      <Section
-        title="Visits and events, by day of the event (UTC)"
-        description={`${day(from)} to ${day(to)}: ${counted(all, 'event')}`}
-      >
-        <DaysChart {...value} />
-      </Section>
-      <Grid min={440} gap={6}>
+      <Split aside={<CompanyFacts key={id} {...facts} answer={value} company={company} />}>
+        <Figures {...value} />
+        <Section
+          title="Visits and events, by day of the event (UTC)"
+          description={`${day(from)} to ${day(to)}: ${counted(all, 'event')}`}
+          actions={
+            <Segmented
+              label="Days"
+              value={days}
+              options={SPANS.map((span) => ({ value: span, label: `${span} days` }))}
+              onChange={(next) => set({ days: next })}
+            />
+          }
+        >
+          <DaysChart {...value} />
+        </Section>
         <SessionList key={path} path={path} />
         <Activity tenant={tenant} answer={value} activity={activity} />
-      </Grid>
-      <Sources {...value} />
-      <Section title="Company">
-        <CompanyFacts {...value} />
-      </Section>
-      <Section title="Why this company">
-        {value.reason === null ? <NoReason addresses={value.addresses} /> : <Reason {...value.reason} />}
-      </Section>
-      <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
-      <Disclosure summary="Raw events: the newest, as they were sent">
-        {value.events.length === 0 ? <Text tone="soft">None in these days.</Text> : null}
-        <List label="Raw events" gap={1}>
-          {value.events.map((event) => (
-            <Event key={`${event.event_id} ${event.received_at}`} {...event} />
-          ))}
-        </List>
-      </Disclosure>
+        <Section title="Why this company">
+          {value.reason === null ? (
+            <NoReason addresses={value.addresses} />
+          ) : (
+            <Reason reason={value.reason} name={company.name} />
+          )}
+        </Section>
+        <Sources {...value} />
+        <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
+        <Disclosure summary="Raw events: the newest, as they were sent">
+          {value.events.length === 0 ? <Text tone="soft">None in these days.</Text> : null}
+          <List label="Raw events" gap={1}>
+            {value.events.map((event) => (
+              <Event key={`${event.event_id} ${event.received_at}`} {...event} />
+            ))}
+          </List>
+        </Disclosure>
+      </Split>
     </Page>
   )
 }
@@ -191,27 +195,6 @@ function Figures({ company, heat, from, to, days }: CompanyAnswer) {
         first seen <Time at={company.first_seen} />
       </Stat>
     </Stats>
-  )
-}
-
-function CompanyFacts({ company, accounts }: CompanyAnswer) {
-  const own = accounts.length === 1 && accounts[0]!.value === company.company_id
-  const industry = [company.industry, company.industry_category].filter((text) => text !== '').join(' · ')
-  return (
-    <Facts
-      facts={[
-        company.domain !== '' && ['Domain', company.domain],
-        industry !== '' && ['Industry', industry],
-        company.country_code !== '' && ['Visits from', <Country key="country" code={company.country_code} />],
-        company.classification !== '' && ['Class', company.classification],
-        ['Quality', `${company.quality} of 100`],
-        ['Id', company.company_id],
-        !own && [
-          'Accounts',
-          accounts.map(({ value, events }) => `${value || 'none'} (${counted(events, 'event')})`).join(', '),
-        ],
-      ]}
-    />
   )
 }
 
@@ -267,34 +250,55 @@ function Activity({ tenant, answer, activity: { value, error, reload } }: Activi
         {value.is_cut && `, those of their newest ${number(ACTIVITY_LIMITS.summedEvents)} events`}. Direct: neither a
         referrer nor a campaign.
       </Text>
-      <Ranking
-        title="Top pages"
-        rows={value.pages.map(inSessions)}
-        all={all}
-        nameOf={(page) => (hosts.size > 1 ? page : pathOf(page))}
-        hrefOf={(page) => companiesPath(tenant, { from, to, page })}
-        none="No event names a page."
-      />
-      <Ranking
-        title="Referrers"
-        rows={[...value.referrers, ...(direct > 0 ? [{ value: DIRECT, sessions: direct }] : [])]
-          .sort((a, b) => b.sessions - a.sessions)
-          .map(inSessions)}
-        all={all}
-        none="No session came from another site."
-      />
-      <Ranking
-        title="Campaigns"
-        rows={value.campaigns.map(inSessions)}
-        all={all}
-        none="No session came from a campaign."
-      />
-      <Ranking
-        title="People and accounts"
-        rows={[...value.people, ...value.accounts.filter((account) => !shown.has(account.value))].map(inSessions)}
-        all={all}
-        none="No event names a person or an account of yours."
-      />
+      <Grid min={300}>
+        <Ranking
+          title="Top pages"
+          rows={value.pages.map(inSessions)}
+          all={all}
+          nameOf={(page) => (hosts.size > 1 ? page : pathOf(page))}
+          hrefOf={(page) => companiesPath(tenant, { from, to, page })}
+          none="No event names a page."
+        />
+        <Ranking
+          title="Referrers"
+          rows={[...value.referrers, ...(direct > 0 ? [{ value: DIRECT, sessions: direct }] : [])]
+            .sort((a, b) => b.sessions - a.sessions)
+            .map(inSessions)}
+          all={all}
+          none="No session came from another site."
+        />
+        <Ranking
+          title="Campaigns"
+          rows={value.campaigns.map(inSessions)}
+          all={all}
+          none="No session came from a campaign."
+        />
+        <Ranking
+          title="People"
+          rows={[...value.people, ...value.accounts.filter((account) => !shown.has(account.value))].map(inSessions)}
+          all={all}
+          none="No event names a person or an account of yours."
+        >
+          <FindPeople {...company} />
+        </Ranking>
+      </Grid>
+    </Stack>
+  )
+}
+
+/** Where a person can find people of a company. ipid looks none up. */
+function FindPeople({ name, domain }: CompanyAnswer['company']) {
+  const site = siteUrl(domain)
+  return (
+    <Stack gap={2}>
+      <Row gap={3}>
+        {site !== undefined && <ExternalLink href={site}>Site</ExternalLink>}
+        <ExternalLink href={linkedInSearch('companies', name)}>Company on LinkedIn</ExternalLink>
+        <ExternalLink href={linkedInSearch('people', name)}>People on LinkedIn</ExternalLink>
+      </Row>
+      <Text tone="soft" isSmall>
+        Only people that your events name are shown. Keep contacts in a column of your own.
+      </Text>
     </Stack>
   )
 }
@@ -317,9 +321,11 @@ interface RankingProps {
   readonly note?: string | undefined
   readonly nameOf?: (value: string) => string
   readonly hrefOf?: (value: string) => string
+  readonly children?: ComponentChildren
 }
 
-function Ranking({ title, rows, all, none, note, nameOf = (value) => value, hrefOf }: RankingProps) {
+function Ranking(props: RankingProps) {
+  const { title, rows, all, none, note, nameOf = (value) => value, hrefOf, children } = props
   const bars = rows.map(({ value, count }): Bar => {
     const bar = {
       key: value,
@@ -337,6 +343,7 @@ function Ranking({ title, rows, all, none, note, nameOf = (value) => value, href
         </Text>
       )}
       {bars.length === 0 ? <Text tone="soft">{none}</Text> : <BarList bars={bars} whole={all} />}
+      {children}
     </Card>
   )
 }
@@ -380,39 +387,51 @@ function NoReason({ addresses }: Pick<CompanyAnswer, 'addresses'>) {
   return <Text>There are no events with an address in these days.</Text>
 }
 
-function Reason({ ip, events, is_same, values, rule, answered, asked }: CompanyReason) {
+interface ReasonProps {
+  readonly reason: CompanyReason
+  readonly name: string
+}
+
+/** Why it was recognised, in a sentence, with the proof on request. */
+function Reason({ reason, name }: ReasonProps) {
+  const { ip, events, is_same, values, rule, answered, asked } = reason
   return (
-    <>
-      <Text isMeasured>
-        What today’s data says about <code>{ip}</code>, its most frequent address ({counted(events, 'event')}).
-        Classified by <code>{rule}</code>; {number(answered.length)} of {counted(asked.length, 'data set')} know it.
-      </Text>
+    <Stack gap={3}>
+      <Text isMeasured>{whySentence(reason, name)}</Text>
       {!is_same && (
         <Notice tone="warn">
           <p>
-            Today’s data does not name this company any more. Stored events keep the company of their arrival;{' '}
-            <code>ipid replay --reenrich</code> judges them again.
+            Stored events keep the company of their arrival; <code>ipid replay --reenrich</code> judges them again.
           </p>
         </Notice>
       )}
-      {values.length > 0 && (
-        <Table
-          label="Where each value comes from"
-          rows={values}
-          keyOf={({ attribute }) => attribute}
-          columns={[
-            { key: 'attribute', label: 'Attribute', render: ({ attribute }) => attribute },
-            { key: 'value', label: 'Value', text: 'wrap', render: ({ value }) => value },
-            { key: 'provider', label: 'Data set', render: ({ provider }) => provider },
-            {
-              key: 'network',
-              label: 'Network',
-              render: ({ network, word, precision }) => (word === null ? (network ?? '') : wordNote(word, precision)),
-            },
-          ]}
-        />
-      )}
-    </>
+      <Disclosure summary="Proof">
+        <Stack gap={3}>
+          <Text tone="soft" isMeasured>
+            What today’s data says about <code>{ip}</code>, its most frequent address ({counted(events, 'event')}).
+            Classified by <code>{rule}</code>; {number(answered.length)} of {counted(asked.length, 'data set')} know it.
+          </Text>
+          {values.length > 0 && (
+            <Table
+              label="Where each value comes from"
+              rows={values}
+              keyOf={({ attribute }) => attribute}
+              columns={[
+                { key: 'attribute', label: 'Attribute', render: ({ attribute }) => attribute },
+                { key: 'value', label: 'Value', text: 'wrap', render: ({ value }) => value },
+                { key: 'provider', label: 'Data set', render: ({ provider }) => provider },
+                {
+                  key: 'network',
+                  label: 'Network',
+                  render: ({ network, word, precision }) =>
+                    word === null ? (network ?? '') : wordNote(word, precision),
+                },
+              ]}
+            />
+          )}
+        </Stack>
+      </Disclosure>
+    </Stack>
   )
 }
 

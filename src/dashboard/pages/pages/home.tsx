@@ -10,22 +10,24 @@ import { CompanyLines } from '../components/company-lines.tsx'
 import { SampleButton } from '../components/sample-data.tsx'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
-import { Disclosure, Meter } from '../design/details.tsx'
+import { Chart } from '../design/chart.tsx'
+import { Disclosure } from '../design/details.tsx'
 import { Grid, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
-import { Card, Page, Section } from '../design/page.tsx'
+import { Card, Page } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
-import { Time } from '../design/time.tsx'
 import { companiesPath } from '../lib/company-links.ts'
-import { counted, number, percent, shortDay } from '../lib/format.ts'
+import { daysBetween } from '../lib/days.ts'
+import { capitalised, counted, number, percent, shortDay } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
 import { namedSentence } from '../lib/named-sentence.ts'
 import type { PageProps } from '../lib/page-props.ts'
+import { planSentences } from '../lib/plan-sentence.ts'
 import { useSession } from '../lib/session.ts'
 import { useData } from '../lib/use-data.ts'
 import { pathOf } from '../lib/visitor-sessions.ts'
-import { weekSentence } from '../lib/week-sentence.ts'
+import { comparison, weekSentence } from '../lib/week-sentence.ts'
 import { FirstSteps } from './first-steps/first-steps.tsx'
 import { isFiltered } from './received/kinds.ts'
 import { Reasons, sumOf } from './received/reasons.tsx'
@@ -52,10 +54,10 @@ export function Home({ parameters }: PageProps) {
           <p>{value.warning.text}</p>
         </Notice>
       )}
+      {value !== undefined && tenant !== sample && <Limits tenant={tenant} usage={value.usage} />}
       {value !== undefined && isAdmin && <FirstSteps key={tenant} tenant={tenant} isEmpty={!value.has_events} />}
       {value !== undefined && isEmpty && !isAdmin && <NoVisits tenant={tenant} />}
       {value !== undefined && !isEmpty && <Week tenant={tenant} answer={value} />}
-      {value !== undefined && tenant !== sample && <Usage usage={value.usage} />}
     </Page>
   )
 }
@@ -63,52 +65,58 @@ export function Home({ parameters }: PageProps) {
 /** The days of this page. They stay the last ones, also in a segment that is saved from there. */
 const WEEK = { when: '7d' } as const
 
+const STATS = [
+  { name: 'companies', label: 'Companies', query: {} },
+  { name: 'new_companies', label: 'New companies', query: { newDays: HOME.weekDays } },
+  { name: 'visits', label: 'Visits', query: { sort: 'visits' } },
+  { name: 'events', label: 'Events', query: { sort: 'events' } },
+] as const
+
 interface WeekProps {
   readonly tenant: string
   readonly answer: HomeAnswer
 }
 
 function Week({ tenant, answer }: WeekProps) {
-  const { from, to, now, before, newcomers, rising, returned } = answer
+  const { from, to, now, before, daily_visits, newcomers, rising, returned } = answer
   return (
     <>
+      <Grid min={480} gap={5}>
+        <Card title="Visits of companies by day (UTC)">
+          <Chart
+            label="Visits of companies by day"
+            dayTitle="Day of the event (UTC)"
+            days={daysBetween(from, to)}
+            series={[{ name: 'Last 7 days', colour: 1, values: daily_visits.slice(HOME.weekDays) }]}
+            line={{ name: 'Same day a week before', values: daily_visits.slice(0, HOME.weekDays) }}
+            height={260}
+          />
+        </Card>
+        <ToLookAt tenant={tenant} answer={answer} />
+      </Grid>
       <Stats>
-        <Stat
-          label="Companies"
-          value={number(now.companies)}
-          href={companiesPath(tenant, WEEK)}
-          change={<Change now={now.companies} before={before.companies} isMoreGood />}
-        >
-          on the 7 days before
-        </Stat>
-        <Stat
-          label="New companies"
-          value={number(now.new_companies)}
-          href={companiesPath(tenant, { ...WEEK, newDays: HOME.weekDays })}
-          change={<Change now={now.new_companies} before={before.new_companies} isMoreGood />}
-        >
-          on the 7 days before
-        </Stat>
-        <Stat
-          label="Visits"
-          value={number(now.visits)}
-          href={companiesPath(tenant, { ...WEEK, sort: 'visits' })}
-          change={<Change now={now.visits} before={before.visits} isMoreGood />}
-        >
-          on the 7 days before
-        </Stat>
-        <Stat
-          label="Events"
-          value={number(now.events)}
-          href={companiesPath(tenant, { ...WEEK, sort: 'events' })}
-          change={<Change now={now.events} before={before.events} isMoreGood />}
-        >
-          on the 7 days before
-        </Stat>
+        {STATS.map(({ name, label, query }) => {
+          const { change, than } = comparison(now[name], before[name])
+          return (
+            <Stat
+              key={name}
+              label={label}
+              value={number(now[name])}
+              href={companiesPath(tenant, { ...WEEK, ...query })}
+              change={
+                <Change now={now[name]} before={before[name]} isMoreGood>
+                  {change}
+                </Change>
+              }
+            >
+              {than}
+            </Stat>
+          )
+        })}
       </Stats>
       <Named tenant={tenant} answer={answer} />
       <Filtered tenant={tenant} answer={answer} />
-      <Grid min={420} gap={5}>
+      <Grid min={480} gap={5}>
         <Companies
           tenant={tenant}
           title="New this week"
@@ -145,6 +153,26 @@ function Week({ tenant, answer }: WeekProps) {
         <ReadPages tenant={tenant} from={from} to={to} />
       </Grid>
     </>
+  )
+}
+
+/** A few companies of the lists below, and one reason each. */
+function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } }: WeekProps) {
+  const companies = new Map([...returned, ...newcomers, ...rising].map((company) => [company.company_id, company]))
+  return (
+    <Card title={to_look_at.length === HOME.toLookAt ? 'Five to look at today' : 'To look at today'}>
+      {to_look_at.length === 0 ? (
+        <Text tone="soft">No company is new, heating up or back this week.</Text>
+      ) : (
+        <CompanyLines
+          tenant={tenant}
+          lines={to_look_at.flatMap(({ company_id, why }) => {
+            const company = companies.get(company_id)
+            return company === undefined ? [] : { ...company, note: capitalised(why) }
+          })}
+        />
+      )}
+    </Card>
   )
 }
 
@@ -191,9 +219,7 @@ function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
           lines={rows.map((row) => ({
             ...row,
             note: noteOf(row),
-            value: valueFor(row),
-            valueNote: valueNoteOf(row),
-            dailyVisits: row.daily_visits,
+            result: { value: valueFor(row), note: valueNoteOf(row), dailyVisits: row.daily_visits },
           }))}
         />
       )}
@@ -292,37 +318,15 @@ function NoVisits({ tenant }: { readonly tenant: string }) {
   )
 }
 
-const WARN_FROM = 0.8
-
-/** Use of the plan. */
-function Usage({ usage }: { readonly usage: PlanUsage }) {
-  const { plan, lookups, accounts, rate } = usage
+/** The limits of the plan that are near or passed. Settings show the numbers of the plan. */
+function Limits({ tenant, usage }: { readonly tenant: string; readonly usage: PlanUsage }) {
+  const sentences = planSentences(usage)
+  if (sentences.length === 0) return null
   return (
-    <Section title={`Plan: ${plan}`}>
-      <Stats>
-        <Stat label="Lookups today (UTC)" value={number(lookups.used)} unit={`of ${number(lookups.limit)}`}>
-          <Meter label="Lookups today, of the plan" value={lookups.used} max={lookups.limit} warnFrom={WARN_FROM} />
-          More from <Time at={lookups.resets_at} />
-        </Stat>
-        <Stat label="Companies this month (UTC)" value={number(accounts.used)} unit={`of ${number(accounts.limit)}`}>
-          <Meter
-            label="Companies this month, of the plan"
-            value={accounts.used}
-            max={accounts.limit}
-            warnFrom={WARN_FROM}
-          />
-          {accounts.passed_at === null ? (
-            'No event is refused above the limit'
-          ) : (
-            <>
-              Passed <Time at={accounts.passed_at} />; nothing is refused
-            </>
-          )}
-        </Stat>
-        <Stat label="Requests" value={number(rate.per_second)} unit="a second">
-          {number(rate.left)} of {number(rate.burst)} at once are free now; each source has as many for itself
-        </Stat>
-      </Stats>
-    </Section>
+    <Notice tone="warn" title="A limit of the plan is near or passed">
+      <p>
+        {sentences.join(' ')} <Link href={`/t/${tenant}/settings`}>See the plan</Link>
+      </p>
+    </Notice>
   )
 }

@@ -1,5 +1,6 @@
 import { HOME, type HomeAnswer } from '../../../../schemas/dashboard/home.ts'
 import { type ClickHouseHome, weekOf } from '../../../companies/home.ts'
+import { companiesToLookAt } from '../../../companies/to-look-at.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import type { AccuracyDependencies } from './accuracy.ts'
 import { type OverviewDependencies, planUsage, trafficWarning } from './overview.ts'
@@ -27,6 +28,7 @@ export function homeRoute(parts: HomeDependencies): DashboardRoute {
       ])
       const answer: HomeAnswer = {
         ...week,
+        to_look_at: companiesToLookAt(week).map(({ company, why }) => ({ company_id: company.company_id, why })),
         outcomes: [...outcomes],
         named: { now, before },
         has_events: version !== '0',

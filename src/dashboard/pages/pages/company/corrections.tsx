@@ -1,15 +1,4 @@
-import {
-  ChevronDown,
-  Columns3,
-  EyeOff,
-  GitMerge,
-  MessageSquare,
-  Pencil,
-  Tag,
-  ThumbsDown,
-  User,
-  UserCheck,
-} from 'lucide-preact'
+import { ChevronDown, EyeOff, GitMerge, Pencil, ThumbsDown } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CompanyAnswer } from '../../../../../schemas/dashboard/company.ts'
@@ -18,13 +7,9 @@ import type {
   CorrectionsAnswer,
   HidingChange,
 } from '../../../../../schemas/dashboard/corrections.ts'
-import type { OwnColumn } from '../../../../../schemas/facts.ts'
-import { CorrectDialog, type CorrectTask } from '../../components/correct-dialog.tsx'
+import { CorrectDialog } from '../../components/correct-dialog.tsx'
 import { CorrectionChanges } from '../../components/correction-changes.tsx'
 import { MergeDialog } from '../../components/merge-dialog.tsx'
-import { OwnDialog } from '../../components/own-dialog.tsx'
-import { OwnFacts } from '../../components/own-facts.tsx'
-import { Badge } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
 import { Disclosure } from '../../design/details.tsx'
 import { FieldError } from '../../design/field.tsx'
@@ -41,20 +26,18 @@ import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { NotThem } from './not-them.tsx'
 
-type Task = CorrectTask | 'not them' | 'merge' | 'own'
+type Task = 'rename' | 'not them' | 'merge'
 
 interface ActionsProps {
   readonly tenant: string
   readonly answer: CompanyAnswer
   /** The corrections in force; undefined: none, or not known yet. */
   readonly correction: CompanyCorrection | undefined
-  /** Columns of the tenant's own. */
-  readonly columns: readonly OwnColumn[]
   readonly changed: () => void
 }
 
 /** The corrections that a person can make to a company. */
-export function CompanyActions({ tenant, answer, correction, columns, changed }: ActionsProps) {
+export function CompanyActions({ tenant, answer, correction, changed }: ActionsProps) {
   const [task, setTask] = useState<Task>()
   const { company } = answer
   const isHidden = correction?.hidden === true
@@ -84,12 +67,6 @@ export function CompanyActions({ tenant, answer, correction, columns, changed }:
           { label: 'Rename…', icon: Pencil, onSelect: () => setTask('rename') },
           { label: 'Merge into another…', icon: GitMerge, onSelect: () => setTask('merge') },
           'line',
-          { label: 'Status…', icon: UserCheck, onSelect: () => setTask('status') },
-          { label: 'Your columns…', icon: Columns3, onSelect: () => setTask('own') },
-          { label: 'Note…', icon: MessageSquare, onSelect: () => setTask('note') },
-          { label: 'Tags…', icon: Tag, onSelect: () => setTask('tags') },
-          { label: 'Owner…', icon: User, onSelect: () => setTask('owner') },
-          'line',
           { label: 'It is not them…', icon: ThumbsDown, onSelect: () => setTask('not them') },
         ]}
       />
@@ -98,20 +75,9 @@ export function CompanyActions({ tenant, answer, correction, columns, changed }:
       {task === 'merge' && (
         <MergeDialog tenant={tenant} companies={[company]} correction={correction} changed={changed} onClose={close} />
       )}
-      {task === 'own' && (
-        <OwnDialog
-          tenant={tenant}
-          company={company}
-          columns={columns}
-          values={correction?.own ?? {}}
-          changed={changed}
-          onClose={close}
-        />
-      )}
-      {task !== undefined && task !== 'not them' && task !== 'merge' && task !== 'own' && (
+      {task === 'rename' && (
         <CorrectDialog
-          key={task}
-          task={task}
+          task="rename"
           tenant={tenant}
           companies={[company]}
           correction={correction}
@@ -126,13 +92,12 @@ export function CompanyActions({ tenant, answer, correction, columns, changed }:
 interface StateProps {
   readonly tenant: string
   readonly correction: CompanyCorrection
-  /** Columns of the tenant's own. */
-  readonly columns: readonly OwnColumn[]
 }
 
-/** The corrections that people made to a company. */
-export function CorrectionState({ tenant, correction, columns }: StateProps) {
-  const { hidden, counts_for, merged_from, note, tags, owner, status, own } = correction
+/** Whether a company is hidden or merged. Nothing if it is neither. */
+export function CorrectionState({ tenant, correction }: StateProps) {
+  const { hidden, counts_for, merged_from } = correction
+  if (!hidden && counts_for === '' && merged_from.length === 0) return null
   return (
     <Stack gap={3}>
       {hidden && (
@@ -159,17 +124,6 @@ export function CorrectionState({ tenant, correction, columns }: StateProps) {
           ))}
         </Row>
       )}
-      {(status !== '' || tags.length > 0 || owner !== '') && (
-        <Row gap={2}>
-          {status !== '' && <Badge tone="accent">{status}</Badge>}
-          {tags.map((tag) => (
-            <Badge key={tag}>{tag}</Badge>
-          ))}
-          {owner !== '' && <Text tone="soft">Owner: {owner}</Text>}
-        </Row>
-      )}
-      <OwnFacts columns={columns} values={own} />
-      {note !== '' && <Text isMeasured>{note}</Text>}
     </Stack>
   )
 }

@@ -6,10 +6,9 @@ import { Section } from '../../design/page.tsx'
 import { Stat, Stats } from '../../design/stat.tsx'
 import { Time } from '../../design/time.tsx'
 import { number } from '../../lib/format.ts'
+import { NEAR_LIMIT } from '../../lib/plan-sentence.ts'
 import { useSession } from '../../lib/session.ts'
 import { useData } from '../../lib/use-data.ts'
-
-const NEAR = 0.85
 
 /** The plan of a tenant, its limits and their use. */
 export function Plan({ tenant }: { readonly tenant: string }) {
@@ -36,7 +35,7 @@ export function Plan({ tenant }: { readonly tenant: string }) {
         >
           {limits && lookups !== undefined && (
             <>
-              <Meter label="Lookups of the plan" value={lookups} max={limits.daily_lookups} warnFrom={NEAR} />
+              <Meter label="Lookups of the plan" value={lookups} max={limits.daily_lookups} warnFrom={NEAR_LIMIT} />
               the next day begins <Time at={plan.value!.resets_at} />
             </>
           )}
@@ -53,7 +52,7 @@ export function Plan({ tenant }: { readonly tenant: string }) {
                   label="Tracked accounts of the plan"
                   value={tracked}
                   max={limits.monthly_accounts}
-                  warnFrom={NEAR}
+                  warnFrom={NEAR_LIMIT}
                 />
                 companies with an event received this month
                 {passedAt !== null && (

@@ -1,0 +1,16 @@
+import './external-link.css'
+import { ExternalLink as Arrow } from 'lucide-preact'
+import type { ComponentChildren } from 'preact'
+import { Icon } from './icon.tsx'
+import { Hidden } from './layout.tsx'
+
+/** A link to another site, in a new tab. The site learns nothing of the page. Nothing is loaded before the click. */
+export function ExternalLink({ href, children }: { readonly href: string; readonly children: ComponentChildren }) {
+  return (
+    <a class="ui-external" href={href} target="_blank" rel="noopener noreferrer">
+      {children}
+      <Icon of={Arrow} size={12} />
+      <Hidden> (opens a new tab)</Hidden>
+    </a>
+  )
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { HomeCompany, RisingCompany } from '../../../schemas/dashboard/home.ts'
+import { companiesToLookAt } from '../../../src/companies/to-look-at.ts'
+
+const company = (name: string, facts: Partial<HomeCompany> = {}): HomeCompany => ({
+  ...{ company_id: name, name, domain: '', industry: '', industry_category: '', country_code: '', classification: '' },
+  ...{ events: 9, first_seen: '2026-11-01T00:00:00.000Z', last_seen: '2026-11-22T00:00:00.000Z', quality: 80 },
+  ...{ tags: [], owner: '', status: '', own: {}, hidden: false, week_visits: 4, week_events: 9, usual_visits: 1 },
+  ...{ daily_visits: [], first_day: '2026-11-20', last_day_before: null, first_page: '', last_page: '' },
+  ...facts,
+})
+
+const rising = (name: string, now: number, before: number, facts: Partial<RisingCompany> = {}): RisingCompany => ({
+  ...company(name),
+  heat: { heat: now, days_ago: 0, active_days: 3, events_per_day: 2, intent_days: 1 } as RisingCompany['heat'],
+  ...{ heat_before: before, week_days: 3, intent_page: '' },
+  ...facts,
+})
+
+const NONE = { rising: [], newcomers: [], returned: [] }
+
+test('the companies to look at are five, of each kind in turn', () => {
+  const names = (prefix: string) => Array.from({ length: 6 }, (_, i) => `${prefix}${i}`)
+  const week = {
+    rising: names('r').map((name) => rising(name, 60, 40)),
+    newcomers: names('n').map((name) => company(name)),
+    returned: names('b').map((name) => company(name)),
+  }
+  const namesOf = (part: Partial<typeof week>) =>
+    companiesToLookAt({ ...NONE, ...part }).map(({ company: { name } }) => name)
+  assert.deepEqual(namesOf(week), ['r0', 'n0', 'b0', 'r1', 'n1'])
+  assert.deepEqual(namesOf({ newcomers: week.newcomers }), ['n0', 'n1', 'n2', 'n3', 'n4'])
+  assert.deepEqual(namesOf({ rising: week.rising.slice(0, 1), returned: week.returned }), [
+    'r0',
+    'b0',
+    'b1',
+    'b2',
+    'b3',
+  ])
+  assert.deepEqual(namesOf({}), [])
+})
+
+for (const [why, week] of [
+  [
+    'is heating up: heat 62, 22 more than 7 days before, read /pricing',
+    { rising: [rising('A', 62, 40, { intent_page: 'shop.example/pricing', last_page: 'shop.example/docs' })] },
+  ],
+  [
+    'visits more than usual: 9 visits in 7 days, usually 2.5, last on /docs',
+    { rising: [rising('A', 41, 40, { week_visits: 9, usual_visits: 2.5, last_page: 'x.example/docs' })] },
+  ],
+  [
+    'is new: 1 visit, began on /blog',
+    { newcomers: [company('A', { week_visits: 1, first_page: 'shop.example/blog' })] },
+  ],
+  ['is new: 4 visits', { newcomers: [company('A')] }],
+  [
+    'came back after 19 days: 4 visits, last on /docs',
+    { returned: [company('A', { last_day_before: '2026-11-01', last_page: '/docs' })] },
+  ],
+  ['came back after more than 4 weeks: 4 visits', { returned: [company('A')] }],
+] as const) {
+  test(`a company ${why}`, () => {
+    assert.equal(companiesToLookAt({ ...NONE, ...(week as object) })[0]!.why, why)
+  })
+}
