@@ -7,9 +7,10 @@ import type { Clock } from '../run/clock.ts'
 import { cutText } from '../run/cut-text.ts'
 import { readDisplayName } from '../run/display-name.ts'
 import { InputError } from '../run/errors.ts'
-import { SecretBox } from '../secrets/secret-box.ts'
+import { SecretBox, SecretError } from '../secrets/secret-box.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
-import { CONFIRM_TYPE, type Delivery, TEST_TYPE } from './delivery.ts'
+import { TENANT_ID } from '../tenants/tenancy.ts'
+import { CONFIRM_TYPE, type Delivery, TEST_TYPE, WEEK_TYPE } from './delivery.ts'
 import { type ReadWeek, weekMessage } from './digests/week.ts'
 import { assertAlertFacts, assertEmailAddress, waitsFor, wrongTarget } from './facts.ts'
 import { linkBaseOf } from './link-base.ts'
@@ -75,8 +76,13 @@ export class AlertAdmin {
     this.#options = options
   }
 
+  /** Alerts, and subscriptions to the digest, oldest first. */
+  records(tenantId: string): Promise<Alert[]> {
+    return this.#options.alerts.list(tenantId)
+  }
+
   async list(tenantId: string): Promise<FiringAlert[]> {
-    return (await this.#options.alerts.list(tenantId)).filter(isAlert)
+    return (await this.records(tenantId)).filter(isAlert)
   }
 
   async named(tenantId: string, name: string): Promise<FiringAlert> {
@@ -123,7 +129,7 @@ export class AlertAdmin {
 
   /** Subscriptions to the digest, oldest first. */
   async digests(tenantId: string): Promise<Digest[]> {
-    return (await this.#options.alerts.list(tenantId)).filter(isDigest)
+    return (await this.records(tenantId)).filter(isDigest)
   }
 
   /**
@@ -131,7 +137,7 @@ export class AlertAdmin {
    * after a pause.
    */
   async subscribe(tenantId: string, given: NewDigest): Promise<Digest> {
-    const { alerts, secrets, clock } = this.#options
+    const { alerts, clock } = this.#options
     const { every, at, madeBy } = given
     const target = normalAddress(given.address)
     assertEmailAddress(target)
@@ -147,7 +153,7 @@ export class AlertAdmin {
     )
     const wanted: Alert = {
       ...{ id, tenantId, name, on: 'digest', to: 'email', target, every, at, created_at: now, active_since: now },
-      secret: secrets.seal(randomBytes(24).toString('base64url'), id),
+      secret: this.#newLinkKey(id),
       ...(segment && { segment_id: segment.id }),
       ...(given.sendsEmpty && { sends_empty: true }),
       ...(madeBy && { made_by: madeBy }),
@@ -159,24 +165,25 @@ export class AlertAdmin {
 
   async #subscribeAgain(own: Digest, { every, at, sendsEmpty, madeBy }: NewDigest): Promise<Digest> {
     const { unconfirmed, tenantId, id } = own
+    const secret = this.#linkKeyOf(own) === undefined ? this.#newLinkKey(id) : undefined
     const now = new Date(this.#options.clock.now()).toISOString()
     // Also after a restore, which pauses it: the confirmation starts it then.
     const paused = unconfirmed === undefined ? null : unconfirmedSince(now, unconfirmed)
     const change = { every, at, sends_empty: sendsEmpty ? (true as const) : null, active_since: now, paused }
-    const changed = (await this.#change(tenantId, id, change)) as Digest
+    const changed = (await this.#change(tenantId, id, { ...change, ...(secret && { secret }) })) as Digest
     if (unconfirmed !== undefined) await this.askAgain(changed, madeBy)
     return changed
   }
 
   /**
-   * Sends a subscriber the digest of now, also while it is paused. Counts as a test.
+   * Sends a subscriber the digest of now. Counts as a test.
    * @param by user of the dashboard
    * @returns the id of the message
    */
   async sendDigest(digest: Digest, readWeek: ReadWeek, by?: Maker): Promise<string> {
     const { deliveries, segments, clock, limits, dashboardUrl } = this.#options
-    const { tenantId, id: alertId, name: alertName, segment_id: segmentId, unconfirmed } = digest
-    assertConfirmed(unconfirmed)
+    const { tenantId, id: alertId, name: alertName, segment_id: segmentId } = digest
+    assertSends(digest)
     const segment = segmentId === undefined ? undefined : await segments.existing(tenantId, segmentId)
     await limits.take(tenantId, testLimits(digest, by))
     const nowMs = clock.now()
@@ -188,13 +195,32 @@ export class AlertAdmin {
     return delivery.id
   }
 
-  /** The subscription that a link ends. `gone`: it has ended. `invalid`: the link is incomplete. */
-  async digestOfLink(tenantId: string, id: string, key: string): Promise<Digest | 'gone' | 'invalid'> {
+  /**
+   * The subscription that a link ends, of the texts of its URL. `gone`: it has ended. `invalid`: the link is incomplete. `sealed`: the secrets key
+   * is another one now, so that no link can be checked.
+   */
+  async digestOfLink(tenantId: string, id: string, key: string): Promise<Digest | 'gone' | 'invalid' | 'sealed'> {
+    if (!TENANT_ID.test(tenantId) || !ALERT_ID.test(id)) return 'invalid'
     const found = await this.#options.alerts.get(tenantId, id)
     if (found === undefined || !isDigest(found)) return 'gone'
-    const expected = Buffer.from(this.#options.secrets.open(found.secret ?? '', id))
-    const given = Buffer.from(key)
-    return given.length === expected.length && timingSafeEqual(given, expected) ? found : 'invalid'
+    const expected = this.#linkKeyOf(found)
+    if (expected === undefined) return 'sealed'
+    const [one, other] = [Buffer.from(expected), Buffer.from(key)]
+    return one.length === other.length && timingSafeEqual(one, other) ? found : 'invalid'
+  }
+
+  #newLinkKey(id: string): string {
+    return this.#options.secrets.seal(randomBytes(24).toString('base64url'), id)
+  }
+
+  /** The key of the link that ends a subscription; undefined: it was encrypted under another secrets key. */
+  #linkKeyOf({ id, secret = '' }: Digest): string | undefined {
+    try {
+      return this.#options.secrets.open(secret, id)
+    } catch (error) {
+      if (error instanceof SecretError) return undefined
+      throw error
+    }
   }
 
   /** Ends a subscription at the request of its receiver: a new one has to be confirmed again. */
@@ -331,6 +357,7 @@ export class AlertAdmin {
     const alert = await this.get(tenantId, found.alertId)
     assertConfirmed(alert.unconfirmed)
     if (found.type === CONFIRM_TYPE) throw new InputError('the address is confirmed')
+    if (found.type === WEEK_TYPE) assertSends(alert)
     const isTest = found.type === TEST_TYPE || found.state === 'delivered'
     const reached = `this message was sent again ${ALERT_LIMITS.testsMax} times`
     const limits = isTest ? testLimits(alert, by) : [{ of: 'message', id, reached } as const]
@@ -347,6 +374,9 @@ const SERVICES: Partial<Record<AlertKind, { readonly name: string; readonly host
   teams: { name: 'Teams', host: /(^|\.)(logic\.azure\.com|powerplatform\.com|office\.com)$/ },
 }
 
+const ALERT_ID = /^alert_[0-9a-f]{12}$/
+
+/** As `ALERT_ID`. */
 function newAlertId(): string {
   return `alert_${randomBytes(6).toString('hex')}`
 }
@@ -362,6 +392,12 @@ function newMessageId(): string {
 
 function assertConfirmed(unconfirmed: string | undefined): void {
   if (unconfirmed !== undefined) throw new InputError(`the alert ${waitsFor(unconfirmed)}`)
+}
+
+/** @throws InputError when a digest waits for its address, or is paused */
+function assertSends({ unconfirmed, paused }: Alert): void {
+  assertConfirmed(unconfirmed)
+  if (paused !== undefined) throw new InputError('the digest is paused: subscribe the address again first')
 }
 
 /** Another alert to the same destination, and another spelling of an e-mail address, has the same limit. */

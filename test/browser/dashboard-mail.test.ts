@@ -138,8 +138,7 @@ test('a digest is subscribed on its page, sent, and ended by the link of the mai
   const before = smtp.mails.length
   const mail = async (n: number) => {
     await until(() => smtp.mails.length >= before + n)
-    const sent = smtp.mails[before + n - 1]!
-    return readMail(sent.slice(Math.max(0, sent.indexOf('Content-Type: text/plain')))).text
+    return readMail(smtp.mails[before + n - 1]!).text
   }
   /** Opens a link of a mail, without a session. */
   const open = async (text: string, path: string) => {

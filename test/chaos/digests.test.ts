@@ -5,7 +5,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { startInstance, VICTIMS } from '../support/instance.ts'
-import { startMailServer } from '../support/mail.ts'
+import { headerOf, readMail, startMailServer } from '../support/mail.ts'
 import { quiet } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
@@ -30,13 +30,11 @@ test('every process is killed while digests are due: each subscriber gets its ma
   const at = new Date(dueMs).toISOString().slice(11, 16)
   for (const address of addresses) await admin.subscribe(TENANT, { address, every: 'day', at, sendsEmpty: true })
   assert.ok(Date.now() < dueMs, 'the subscriptions took too long')
-  const header = (mail: string, name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(mail)?.[1] ?? ''
   /** The Message-IDs of the digests of each subscriber. */
   const digests = () => {
     const ids = new Map<string, Set<string>>(addresses.map((address) => [address, new Set()]))
-    for (const mail of smtp.mails.filter((one) => one.includes('List-Unsubscribe'))) {
-      ids.get(header(mail, 'To').replace(/[<>]/g, ''))!.add(header(mail, 'Message-ID'))
-    }
+    for (const mail of smtp.mails.filter((one) => headerOf(one, 'List-Unsubscribe') !== ''))
+      ids.get(readMail(mail).to)!.add(headerOf(mail, 'Message-ID'))
     return ids
   }
   const reached = () => [...digests().values()].filter(({ size }) => size > 0).length

@@ -96,6 +96,8 @@ test('segments and alerts are made, shown, copied and removed by commands', asyn
   const { paused, ...others } = restored
   assert.deepEqual({ ...others, active_since: '' }, { ...JSON.parse(stored!), active_since: '' })
   assert.equal(paused.by, 'restore')
+  const digestOf = JSON.parse((await target.hget(keys.alertsOf('acme'), weekly.digest_id))!)
+  assert.deepEqual([digestOf.on, digestOf.paused.by], ['digest', 'restore'])
   const removal = new RedisTenantRemoval(target)
   await removal.mark('acme')
   await removal.removeKeys('acme')
@@ -128,5 +130,6 @@ test('segments and alerts are made, shown, copied and removed by commands', asyn
 
   await run('alert', 'remove', 'acme', 'Hot')
   await run('segment', 'remove', 'acme', 'Keen')
+  await json('digest', 'unsubscribe', 'acme', 'bo@b.example')
   assert.equal(await client.exists(keys.segmentsOf('acme'), keys.alertsOf('acme'), keys.alertingTenants()), 0)
 })

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AlertRecord } from '../../schemas/alert.ts'
 import { type WeekMessage, weekReader } from '../../src/alerts/digests/week.ts'
-import { Evaluator } from '../../src/alerts/evaluation/evaluator.ts'
 import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import type { Message } from '../../src/alerts/messages.ts'
 import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
@@ -13,8 +12,6 @@ import { Segments } from '../../src/companies/segments/segments.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
 import { touchedCompanies } from '../../src/pipeline/sinks/touched/touched-companies.ts'
-import { LeaseLostError } from '../../src/run/errors.ts'
-import type { Lease } from '../../src/run/leased-service.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -23,6 +20,7 @@ import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { addAlert } from '../support/alerts.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventInserter, eventRows } from '../support/event-rows.ts'
+import { Killer, SteppedEvaluator } from '../support/killer.ts'
 import { quiet, silent } from '../support/pipeline.ts'
 import { randomOf } from '../support/random.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -34,62 +32,6 @@ const clickhouse = await startTestClickHouse()
 const redis = await startTestRedis()
 const insert = eventInserter(clickhouse)
 let tenants = 0
-
-class Killed extends Error {}
-
-/** Kills its process at one of the next calls to a store: before the call, or after it was made and before its answer. */
-class Killer {
-  #callsLeft = Number.POSITIVE_INFINITY
-  isDead = false
-
-  constructor(callsLeft = Number.POSITIVE_INFINITY) {
-    this.#callsLeft = callsLeft
-  }
-
-  async #call<T>(make: () => Promise<T>): Promise<T> {
-    if (this.isDead || this.#callsLeft-- <= 0) {
-      this.isDead = true
-      throw new Killed()
-    }
-    const answer = await make()
-    if (this.#callsLeft-- <= 0) this.isDead = true
-    if (this.isDead) throw new Killed()
-    return answer
-  }
-
-  /** An object whose methods are calls to a store. */
-  over<T extends object>(store: T, of: readonly (keyof T)[]): T {
-    return new Proxy(store, {
-      get: (target, name) => {
-        const value = Reflect.get(target, name, target) as unknown
-        if (typeof value !== 'function') return value
-        if (!of.includes(name as keyof T)) return value.bind(target)
-        return (...args: unknown[]) => this.#call(async () => await value.apply(target, args))
-      },
-    })
-  }
-}
-
-/** An evaluator that works a turn at a time. As in a service, a turn that took longer than the lease is done again. */
-class Stepped extends Evaluator {
-  readonly #lease: Lease
-
-  constructor(options: ConstructorParameters<typeof Evaluator>[0]) {
-    super(options)
-    this.#lease = options.lease
-  }
-
-  async turn(): Promise<number> {
-    for (;;) {
-      try {
-        return await this.round()
-      } catch (error) {
-        if (!(error instanceof LeaseLostError)) throw error
-        await this.#lease.acquire(new AbortController().signal)
-      }
-    }
-  }
-}
 
 async function startWorld(t: TestContext) {
   const tenantId = `tenant-${tenants++}`
@@ -137,7 +79,7 @@ async function startWorld(t: TestContext) {
         async () => [],
         clock,
       )
-      return new Stepped({
+      return new SteppedEvaluator({
         ...{ lease, alerts, occurrences, segments, clock, log: silent, retentionDays: undefined, settleMs: 0 },
         visits: visitsOf(visits),
         readWeek: weekReader(
@@ -330,7 +272,7 @@ test('a digest is one message for each subscriber and due time, wherever a proce
     })
   const all = await subscribe({})
   const germans = await subscribe({ segment_id: segment.id })
-  const always = await subscribe({ segment_id: segment.id, sends_empty: true })
+  const always = await subscribe({ segment_id: segment.id, sends_empty: true, target: 'c@b.example' })
   const sent: Record<string, string[]> = { [all.id]: [], [germans.id]: [], [always.id]: [] }
   for (let week = 0; week < weeks; week++) {
     const first = `c${week}.example`

@@ -12,7 +12,8 @@ export interface MailServer {
   refusal: string | undefined
 }
 
-export async function startMailServer(t: { after(hook: () => Promise<void>): void }): Promise<MailServer> {
+/** @param at its port; default: a free one */
+export async function startMailServer(t: { after(hook: () => Promise<void>): void }, at = 0): Promise<MailServer> {
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
@@ -26,7 +27,7 @@ export async function startMailServer(t: { after(hook: () => Promise<void>): voi
     },
   })
   server.on('error', () => {})
-  server.listen(0, '127.0.0.1')
+  server.listen(at, '127.0.0.1')
   await once(server.server, 'listening')
   t.after(() => new Promise((closed) => server.close(closed)))
   const { port } = server.server.address() as AddressInfo
@@ -34,17 +35,13 @@ export async function startMailServer(t: { after(hook: () => Promise<void>): voi
   return started
 }
 
-/** A mail as a person reads it. */
-export function readMail(mail: string): {
-  readonly from: string
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-} {
-  const end = mail.indexOf('\r\n\r\n')
-  const head = mail.slice(0, end).replace(/\r\n[ \t]+/g, ' ')
-  const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1] ?? ''
-  const body = mail.slice(end + 4)
+/** A part of a mail, or a mail without parts. */
+function partOf(text: string) {
+  const end = text.indexOf('\r\n\r\n')
+  // RFC 5322: the white space after a folded line is part of the header.
+  const head = text.slice(0, end).replace(/\r\n(?=[ \t])/g, '')
+  const header = (name: string) => new RegExp(`^${name}:\\s*(.*?)\r?$`, 'im').exec(head)?.[1] ?? ''
+  const body = text.slice(end + 4)
   const isQuoted = header('Content-Transfer-Encoding') === 'quoted-printable'
   const plain = isQuoted
     ? Buffer.from(
@@ -54,10 +51,28 @@ export function readMail(mail: string): {
         'latin1',
       ).toString('utf8')
     : body
-  return {
-    from: header('From'),
-    to: header('To'),
-    subject: header('Subject'),
-    text: plain.replaceAll('\r\n', '\n').trim(),
-  }
+  // RFC 3676: a line that ends with a space goes on in the next one.
+  const isFlowed = header('Content-Type').includes('format=flowed')
+  return { header, body, text: (isFlowed ? plain.replaceAll(' \r\n', ' ') : plain).replaceAll('\r\n', '\n').trim() }
+}
+
+/** A mail as a person reads it. */
+export interface ReadMail {
+  readonly from: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+}
+
+export function readMail(mail: string): ReadMail {
+  const { header, text, body } = partOf(mail)
+  const [, boundary] = /^multipart\/.*boundary="?([^";]+)/.exec(header('Content-Type')) ?? []
+  const parts = boundary === undefined ? [] : body.split(`--${boundary}\r\n`).slice(1).map(partOf)
+  const plain = parts.find((part) => part.header('Content-Type').startsWith('text/plain'))
+  return { from: header('From'), to: header('To'), subject: header('Subject'), text: plain?.text ?? text }
+}
+
+/** A header of a mail, in one line; empty when there is none. */
+export function headerOf(mail: string, name: string): string {
+  return partOf(mail).header(name)
 }

@@ -1,4 +1,6 @@
+import { HOME, type WeekSums } from '../../../schemas/dashboard/home.ts'
 import { countText, numbered } from '../../run/counted.ts'
+import { escaped } from '../../run/escaped.ts'
 import { oneLine } from '../messages.ts'
 import type { WeekMessage } from './week.ts'
 
@@ -11,43 +13,46 @@ export interface WeekMail {
 
 /** @param unsubscribeUrl ends the subscription */
 export function weekMail({ data }: WeekMessage, unsubscribeUrl: string): WeekMail {
-  const { tenant_id: tenantId, segment, now, companies, url, digest_url } = data
-  const of = segment === null ? tenantId : `${tenantId}, segment ${segment}`
-  const title = companies.length === 5 ? 'Five to look at today' : 'To look at today'
+  const { tenant_id: tenantId, now, before, url, digest_url: digestUrl } = data
+  const segment = data.segment === null ? undefined : oneLine(data.segment)
+  const of = segment === undefined ? tenantId : `${tenantId}, segment ${segment}`
+  const companies = data.companies.map((one) => ({ ...one, name: oneLine(one.name), why: oneLine(one.why) }))
+  const title = companies.length === HOME.toLookAt ? 'Five to look at today' : 'To look at today'
+  const all = segment === undefined ? 'All companies of these days' : `All companies of the segment ${segment}`
   const schedule = `${data.every === 'day' ? 'every day' : 'every Monday'} at ${data.at} UTC`
   const news = now.new_companies === 0 ? '' : `, ${countText(now.new_companies)} new`
-  const rows = NUMBERS.map(
-    ([label, name]) => [label, countText(now[name]), changeText(now[name], data.before[name])] as const,
-  )
+  const sentence = sentenceOf(data, segment)
   return {
     subject: oneLine(`${of}: ${numbered(now.companies, 'company', 'companies')} in 7 days${news}`),
     lines: [
-      `${sentence(data)}`,
+      sentence,
       ...(companies.length === 0 ? [] : ['', title]),
-      ...companies.flatMap(({ name, why, url: at }) => ['', `${oneLine(name)} ${oneLine(why)}.`, at]),
-      '',
-      ...rows.map(([label, count, change]) => `${label}: ${count} (${change})`),
-      ...['', `All companies of these days: ${url}`],
-      ...['', `The digest of ${of}, ${schedule}.`, `Change it: ${digest_url}`, `Unsubscribe: ${unsubscribeUrl}`],
+      ...companies.flatMap(({ name, why, url: at }) => ['', `${name} ${why}.`, at]),
+      ...['', 'These 7 days against the 7 before'],
+      ...NUMBERS.map(
+        ([label, name]) => `${label}: ${countText(now[name])} (${countText(before[name])} before${changeOf(data, name, ', ')})`,
+      ),
+      ...['', `${all}: ${url}`],
+      ...['', `The digest of ${of}, ${schedule}.`, `Change it: ${digestUrl}`, `Unsubscribe: ${unsubscribeUrl}`],
     ],
     html: page(
       [
-        `<p>${escaped(sentence(data))}</p>`,
-        ...(companies.length === 0 ? [] : [`<h2 style="${HEADING}">${title}</h2>`, `<ul style="${LIST}">`]),
+        `<p style="${PARAGRAPH}">${escaped(sentence)}</p>`,
+        ...(companies.length === 0 ? [] : [`<h2 style="${HEADING}">${title}</h2>`]),
         ...companies.map(
           ({ name, why, url: at }) =>
-            `<li style="${ITEM}"><a href="${escaped(at)}"><b>${escaped(oneLine(name))}</b></a><br>${escaped(oneLine(why))}</li>`,
+            `<p style="${PARAGRAPH}"><a href="${escaped(at)}"><b>${escaped(name)}</b></a><br>${escaped(why)}</p>`,
         ),
-        ...(companies.length === 0 ? [] : ['</ul>']),
         `<h2 style="${HEADING}">In numbers</h2>`,
-        '<table role="presentation" cellpadding="0" cellspacing="0" width="100%">',
-        ...rows.map(
-          ([label, count, change]) =>
-            `<tr><td style="${CELL}">${label}</td><td align="right" style="${CELL}"><b>${count}</b></td><td align="right" style="${CELL}${SOFT}">${change}</td></tr>`,
+        '<table cellpadding="0" cellspacing="0" width="100%" style="border-collapse:collapse">',
+        `<tr><td></td><th scope="col" style="${HEAD}">7 days</th><th scope="col" style="${HEAD}">7 before</th><th scope="col" style="${HEAD}">Change</th></tr>`,
+        ...NUMBERS.map(
+          ([label, name]) =>
+            `<tr><th scope="row" style="${LABEL}">${label}</th><td style="${CELL}"><b>${countText(now[name])}</b></td><td style="${CELL}">${countText(before[name])}</td><td style="${CELL}">${changeOf(data, name) || '–'}</td></tr>`,
         ),
         '</table>',
-        `<p><a href="${escaped(url)}">All companies of these days</a></p>`,
-        `<p style="font-size:13px;${SOFT}">The digest of ${escaped(of)}, ${schedule}.<br><a href="${escaped(digest_url)}">Change it</a> or <a href="${escaped(unsubscribeUrl)}">unsubscribe</a>.</p>`,
+        `<p style="${PARAGRAPH};margin-top:24px"><a href="${escaped(url)}">${escaped(all)}</a></p>`,
+        `<p style="${PARAGRAPH};margin-top:32px;font-size:13px;opacity:0.75">The digest of ${escaped(of)}, ${schedule}.<br><a href="${escaped(digestUrl)}">Change it</a> or <a href="${escaped(unsubscribeUrl)}">unsubscribe</a>.</p>`,
       ].join('\n'),
     ),
   }
@@ -60,17 +65,17 @@ const NUMBERS = [
   ['Events', 'events'],
 ] as const
 
-/** "12 companies visited from 16 to 22 Nov 2026." */
-function sentence({ now, from, to, segment }: WeekMessage['data']): string {
+/** "12 companies visited from 16 to 22 Nov 2026." @param segment in one line */
+function sentenceOf({ now, from, to }: WeekMessage['data'], segment: string | undefined): string {
   const days = `from ${dayText(from)} to ${dayText(to)} ${to.slice(0, 4)}`
-  const who = now.companies === 0 ? 'No company' : numbered(now.companies, 'company', 'companies')
-  return `${who}${segment === null ? '' : ` of the segment ${segment}`} visited ${days} (UTC).`
+  const count = now.companies === 0 ? 'No company' : numbered(now.companies, 'company', 'companies')
+  return `${count}${segment === undefined ? '' : ` of the segment ${segment}`} visited ${days} (UTC).`
 }
 
-/** "4 more than in the 7 days before" */
-function changeText(now: number, before: number): string {
-  if (now === before) return 'as in the 7 days before'
-  return `${countText(Math.abs(now - before))} ${now > before ? 'more' : 'fewer'} than in the 7 days before`
+/** "+4", after a text; empty: no change. */
+function changeOf({ now, before }: WeekMessage['data'], name: keyof WeekSums, after = ''): string {
+  const change = now[name] - before[name]
+  return change === 0 ? '' : `${after}${change > 0 ? '+' : '−'}${countText(Math.abs(change))}`
 }
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -81,11 +86,11 @@ function dayText(day: string): string {
 }
 
 // Programs for mail leave style sheets out, and choose the colours of a dark scheme themselves when none are given.
-const HEADING = 'font-size:17px;margin:28px 0 8px'
-const LIST = 'list-style:none;margin:0;padding:0'
-const ITEM = 'margin:0 0 14px'
-const CELL = 'padding:5px 0;vertical-align:top;'
-const SOFT = 'opacity:0.7;'
+const PARAGRAPH = 'margin:0 0 14px'
+const HEADING = 'font-size:17px;margin:28px 0 10px'
+const CELL = 'padding:6px 0 6px 12px;text-align:right;vertical-align:top;border-top:1px solid rgba(128,128,128,0.35)'
+const LABEL = `${CELL};padding-left:0;text-align:left;font-weight:normal`
+const HEAD = 'padding:0 0 6px 12px;text-align:right;font-weight:normal;font-size:13px;opacity:0.75'
 
 function page(content: string): string {
   return `<!doctype html>
@@ -94,8 +99,4 @@ function page(content: string): string {
 <div style="max-width:560px;margin:0 auto">
 ${content}
 </div></body></html>`
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -4,11 +4,9 @@ import type { ClickHouseHome, HomeWeek } from '../../companies/home.ts'
 import { companiesToLookAt } from '../../companies/to-look-at.ts'
 import { parseWhere } from '../../companies/where.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
+import { WEEK_TYPE } from '../delivery.ts'
 import { companyUrl, type DigestLine, type MessageContext } from '../messages.ts'
 import type { Digest } from '../redis/alert-store.ts'
-
-/** Type of the message of a digest. */
-export const WEEK_TYPE = 'digest.week'
 
 /** The digest of a tenant: the seven UTC days that ended before a day, against the seven before. */
 export interface WeekMessage {
@@ -28,7 +26,7 @@ export interface WeekMessage {
     readonly before: WeekSums
     /** Those to look at first. */
     readonly companies: readonly DigestLine[]
-    /** The list of companies. */
+    /** The list of companies of its days, or the segment as it is when somebody opens the link. */
     readonly url: string
     /** The page of the digest. */
     readonly digest_url: string
@@ -52,7 +50,7 @@ export function weekReader(
 }
 
 export function weekMessage(digest: Digest, week: HomeWeek, context: MessageContext, atMs: number): WeekMessage {
-  const { id, tenantId, name, every, at } = digest
+  const { id, tenantId, name, every, at, segment_id: segment } = digest
   const { from, to, now, before } = week
   const base = `${context.dashboardUrl}/t/${tenantId}`
   const link = new URLSearchParams({ tenant: tenantId, digest: id })
@@ -74,7 +72,10 @@ export function weekMessage(digest: Digest, week: HomeWeek, context: MessageCont
       companies: companiesToLookAt(week).map(({ company: { company_id, name }, why }) => ({
         ...{ company_id, name, why, url: companyUrl(context, company_id) },
       })),
-      url: `${base}/companies?${new URLSearchParams({ from, to })}`,
+      url:
+        segment === undefined
+          ? `${base}/companies?${new URLSearchParams({ from, to })}`
+          : `${base}/companies/segment?${new URLSearchParams({ id: segment })}`,
       digest_url: `${base}/alerts/digest`,
       unsubscribe_url: `${context.dashboardUrl}/unsubscribe?${link}`,
     },

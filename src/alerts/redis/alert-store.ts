@@ -9,7 +9,7 @@ import { answered, memberOf } from './delivery-store.ts'
 
 const using = './alerts.lua'
 const writeScript = loadScript(import.meta.url, './writeAlert-6.lua', { using })
-const removeScript = loadScript(import.meta.url, './removeAlert-9.lua', { using })
+const removeScript = loadScript(import.meta.url, './removeAlert-10.lua', { using })
 
 /** An alert of a tenant, or a subscription to its digest. */
 export interface Alert extends AlertRecord {
@@ -88,6 +88,9 @@ export class RedisAlerts {
       args.push(message.id, JSON.stringify(message), message.createdAtMs, member)
     }
     const json = await this.#write(tenantId, id, args)
+    if (json === 0 && record.on === 'digest') {
+      throw new InputError(`${record.target} was subscribed at the same moment: look at the list again`)
+    }
     if (json === 0) {
       throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(record.name)}`, { field: 'name' })
     }

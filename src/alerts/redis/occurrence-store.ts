@@ -280,6 +280,7 @@ export class RedisOccurrences {
     nowMs: number,
   ): Promise<void> {
     const { id, tenantId } = alert
+    const queue = isAlert(alert) ? 'due' : 'digest'
     const delivery = newDelivery(alert, messageId(id, `digest\n${dueMs}`), message, nowMs, {
       companyId: '',
       companyName: '',
@@ -289,13 +290,13 @@ export class RedisOccurrences {
       keys.digestOf(id),
       keys.deliveries(tenantId),
       keys.deliveryTimes(tenantId),
-      keys.waitingDeliveries(id, 'due'),
+      keys.waitingDeliveries(id, queue),
       keys.deliveryQueues(),
       keys.alertsOf(tenantId),
     ]
-    const queue = memberOf({ tenantId, alertId: id, queue: 'due' })
-    const args = [dueMs, lines, delivery.id, JSON.stringify(delivery), nowMs, queue]
-    const limit = alert.digest === undefined && isAlert(alert) ? this.#perHour : ''
+    const member = memberOf({ tenantId, alertId: id, queue })
+    const args = [dueMs, lines, delivery.id, JSON.stringify(delivery), nowMs, member]
+    const limit = alert.digest === undefined && queue === 'due' ? this.#perHour : ''
     await this.#lease.run(digestScript, names, [...args, limit, id])
   }
 

@@ -5,9 +5,17 @@ import { cutText } from '../../run/cut-text.ts'
 import { retryAfterMs } from '../../run/retry-after.ts'
 import { timeLimit } from '../../run/time-limit.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
-import { type Attempt, CONFIRM_TYPE, type Delivery, GONE, RETRY_AFTER_MAX_MS, shortened } from '../delivery.ts'
+import {
+  type Attempt,
+  CONFIRM_TYPE,
+  type Delivery,
+  GONE,
+  RETRY_AFTER_MAX_MS,
+  shortened,
+  WEEK_TYPE,
+} from '../delivery.ts'
 import { weekMail } from '../digests/mail.ts'
-import { WEEK_TYPE, type WeekMessage } from '../digests/week.ts'
+import type { WeekMessage } from '../digests/week.ts'
 import { waitsFor } from '../facts.ts'
 import { type ConfirmMessage, confirmText, type Message, textOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
@@ -104,7 +112,7 @@ export class Channels {
   async #mailWeek(alert: Alert, { id, body }: Delivery, mailer: Mailer, signal: AbortSignal) {
     if (alert.unconfirmed !== undefined) return { error: `the digest ${waitsFor(alert.unconfirmed)}` }
     const message = JSON.parse(body) as WeekMessage
-    const unsubscribeUrl = `${message.data.unsubscribe_url}&key=${this.#opened(alert)}`
+    const unsubscribeUrl = `${message.data.unsubscribe_url}&key=${this.#opened(alert, 'the link that unsubscribes')}`
     const { subject, lines, html } = weekMail(message, unsubscribeUrl)
     return {
       answer: await mailer.send(
@@ -120,14 +128,14 @@ export class Channels {
   }
 
   #secretOf(alert: Alert): AlertSecret {
-    return JSON.parse(this.#opened(alert)) as AlertSecret
+    return JSON.parse(this.#opened(alert, 'the destination')) as AlertSecret
   }
 
-  #opened({ id, secret = '' }: Alert): string {
+  #opened({ id, secret = '' }: Alert, what: string): string {
     try {
       return this.#options.secrets.open(secret, id)
     } catch (error) {
-      throw new Error(`the destination ${(error as Error).message}`)
+      throw new Error(`${what} ${(error as Error).message}`)
     }
   }
 }

@@ -36,6 +36,7 @@ import { People } from './pages/people.tsx'
 import { ReadPages } from './pages/read-pages.tsx'
 import { Received } from './pages/received.tsx'
 import { Settings as SettingsPage } from './pages/settings.tsx'
+import { SegmentLink } from './pages/segment-link.tsx'
 import { SharedLinks } from './pages/shared-links.tsx'
 import { Sources } from './pages/sources.tsx'
 import { OverviewMoved, Start, TenantStart } from './pages/start.tsx'
@@ -89,6 +90,7 @@ export const PAGES: readonly PageEntry[] = [
     page: Company,
     title: 'Company',
   },
+  { path: '/t/:tenant/companies/segment', page: SegmentLink, title: 'Segment' },
   { path: '/t/:tenant/companies/unknown', page: UnknownNetworks, title: 'Visits without a company' },
   {
     path: '/t/:tenant/pages',

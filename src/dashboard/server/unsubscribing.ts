@@ -2,7 +2,8 @@ import type { AlertAdmin } from '../../alerts/admin.ts'
 import type { Digest } from '../../alerts/redis/alert-store.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
-import { escaped, pageWithoutScripts } from './sign-in-page.ts'
+import { escaped } from '../../run/escaped.ts'
+import { pageWithoutScripts } from './sign-in-page.ts'
 
 interface UnsubscribingOptions {
   readonly digests: Pick<AlertAdmin, 'digestOfLink' | 'unsubscribe'>
@@ -10,6 +11,17 @@ interface UnsubscribingOptions {
   readonly index: string
   /** Resolves when earlier changes are on disk. */
   readonly persisted: () => Promise<void>
+}
+
+type Ended = Exclude<Awaited<ReturnType<AlertAdmin['digestOfLink']>>, Digest>
+
+const ENDED: Readonly<Record<Ended, readonly [status: number, text: string]>> = {
+  gone: [200, 'This subscription has ended: no more of its mails are sent.'],
+  invalid: [404, 'This link is not complete. Copy all of it from the mail.'],
+  sealed: [
+    410,
+    'This link works no more, because the secrets key of this ipid was replaced. Ask a person who uses this dashboard to unsubscribe you.',
+  ],
 }
 
 /**
@@ -47,15 +59,15 @@ export class Unsubscribing {
     return this.#page(200, `<p>${escaped(found.target)} gets no more of these mails. You can close this page.</p>`)
   }
 
-  async #found({ request }: Exchange): Promise<Digest | 'gone' | 'invalid'> {
+  async #found({ request }: Exchange): Promise<Digest | Ended> {
     const query = new URLSearchParams(request.query)
     const [tenant = '', digest = '', key = ''] = ['tenant', 'digest', 'key'].map((name) => query.get(name) ?? '')
     return await this.#options.digests.digestOfLink(tenant, digest, key)
   }
 
-  #ended(why: 'gone' | 'invalid'): HttpResponse {
-    if (why === 'gone') return this.#page(200, '<p>This subscription has ended: no more of its mails are sent.</p>')
-    return this.#page(404, '<p>This link is not complete. Copy all of it from the mail.</p>')
+  #ended(why: Ended): HttpResponse {
+    const [status, text] = ENDED[why]
+    return this.#page(status, `<p>${text}</p>`)
   }
 
   #page(status: number, text: string): HttpResponse {

@@ -1,4 +1,4 @@
-import { Ellipsis, Send, Trash2 } from 'lucide-preact'
+import { Ellipsis, MailPlus, Send, Trash2 } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { DigestsAnswer, ListedDigest, SubscribeBody } from '../../../../../schemas/dashboard/digests.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -6,7 +6,7 @@ import { Badge } from '../../design/badge.tsx'
 import { Button, IconButton } from '../../design/button.tsx'
 import { Checkbox, FieldError, Select, TextInput } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
-import { Problem, sentence } from '../../design/notice.tsx'
+import { EmptyState, Problem, sentence } from '../../design/notice.tsx'
 import { Card, Page } from '../../design/page.tsx'
 import { Menu } from '../../design/popover.tsx'
 import { Loading } from '../../design/skeleton.tsx'
@@ -16,6 +16,7 @@ import { Time } from '../../design/time.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
 import { capitalised } from '../../lib/format.ts'
+import { useMay } from '../../lib/may.ts'
 import type { PageProps } from '../../lib/page-props.ts'
 import { useSegments } from '../../lib/segments.ts'
 import { useAction } from '../../lib/use-action.ts'
@@ -39,6 +40,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/digests`
   const list = useData<DigestsAnswer>(path, {}, LOOK_EVERY_MS)
   const [removed, setRemoved] = useState<ListedDigest>()
+  const mayChange = useMay('member')
   const changing = useAction()
   const act = (action: 'send' | 'ask-again' | 'remove', digest: ListedDigest) => {
     if (action === 'remove') return setRemoved(digest)
@@ -63,10 +65,17 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       <FieldError error={changing.error} />
       {list.value === undefined && list.error === undefined && <Loading rows={4} rowHeight={48} />}
       {list.value?.can_email === false && <NoMail />}
-      {list.value?.can_email === true && (
+      {list.value?.can_email === true && mayChange && (
         <Subscribe path={path} own={list.value.own_address ?? ''} onDone={list.reload} />
       )}
-      {list.value !== undefined && list.value.digests.length > 0 && <Subscribers digests={list.value.digests} onAct={act} />}
+      {list.value?.digests.length === 0 && !mayChange && (
+        <EmptyState icon={MailPlus} title="There is no subscriber yet">
+          <p>A member of your workspace can subscribe your address.</p>
+        </EmptyState>
+      )}
+      {list.value !== undefined && list.value.digests.length > 0 && (
+        <Subscribers digests={list.value.digests} onAct={mayChange ? act : undefined} />
+      )}
       {removed !== undefined && (
         <Remove path={path} digest={removed} onRemoved={list.reload} onClose={() => setRemoved(undefined)} />
       )}
@@ -174,7 +183,8 @@ function Subscribe({ path, own, onDone }: SubscribeProps) {
 
 interface SubscribersProps {
   readonly digests: readonly ListedDigest[]
-  readonly onAct: (action: 'send' | 'ask-again' | 'remove', digest: ListedDigest) => void
+  /** Undefined: the user may change nothing. */
+  readonly onAct: ((action: 'send' | 'ask-again' | 'remove', digest: ListedDigest) => void) | undefined
 }
 
 function Subscribers({ digests, onAct }: SubscribersProps) {
@@ -245,6 +255,7 @@ function Subscribers({ digests, onAct }: SubscribersProps) {
           isLabelHidden: true,
           isActions: true,
           render: (digest) => {
+            if (onAct === undefined) return null
             const label = `Actions for ${digest.address}`
             return (
               <Menu
@@ -252,10 +263,14 @@ function Subscribers({ digests, onAct }: SubscribersProps) {
                 align="end"
                 trigger={(props) => <IconButton icon={Ellipsis} label={label} {...props} />}
                 entries={[
-                  digest.unconfirmed === null
-                    ? { label: 'Send one now', icon: Send, onSelect: () => onAct('send', digest) }
-                    : { label: 'Send a link to confirm', icon: Send, onSelect: () => onAct('ask-again', digest) },
-                  'line',
+                  ...(digest.unconfirmed !== null
+                    ? [
+                        { label: 'Send a link to confirm', icon: Send, onSelect: () => onAct('ask-again', digest) },
+                        'line' as const,
+                      ]
+                    : digest.paused === null
+                      ? [{ label: 'Send one now', icon: Send, onSelect: () => onAct('send', digest) }, 'line' as const]
+                      : []),
                   { label: 'Unsubscribe', icon: Trash2, isDanger: true, onSelect: () => onAct('remove', digest) },
                 ]}
               />

@@ -32,6 +32,7 @@ export const WEEK: HomeWeek = {
   ...{ from: '2026-11-16', to: '2026-11-22' },
   now: { companies: 12, new_companies: 3, visits: 40, events: 1_234 },
   before: { companies: 8, new_companies: 3, visits: 41, events: 900 },
+  daily_visits: [],
   rising: [risingCompany('Acme', 62, 40, { intent_page: 'shop.example/pricing' })],
   newcomers: [homeCompany('Beta', { first_page: 'shop.example/blog', week_visits: 1 })],
   returned: [homeCompany('Gamma', { last_day_before: '2026-11-01', last_page: '/docs' })],
