@@ -210,7 +210,8 @@ export class AlertAdmin {
   }
 
   #newLinkKey(id: string): string {
-    return this.#options.secrets.seal(randomBytes(24).toString('base64url'), id)
+    // Programs for mail leave a punctuation mark at the end of a link out.
+    return this.#options.secrets.seal(randomBytes(24).toString('hex'), id)
   }
 
   /** The key of the link that ends a subscription; undefined: it was encrypted under another secrets key. */

@@ -45,7 +45,7 @@ export function weekMail({ data }: WeekMessage, unsubscribeUrl: string): WeekMai
         ),
         `<h2 style="${HEADING}">In numbers</h2>`,
         '<table cellpadding="0" cellspacing="0" width="100%" style="border-collapse:collapse">',
-        `<tr><td></td><th scope="col" style="${HEAD}">7 days</th><th scope="col" style="${HEAD}">7 before</th><th scope="col" style="${HEAD}">Change</th></tr>`,
+        `<tr><td></td><th scope="col" style="${HEAD}">Last 7 days</th><th scope="col" style="${HEAD}">7 before</th><th scope="col" style="${HEAD}">Change</th></tr>`,
         ...NUMBERS.map(
           ([label, name]) =>
             `<tr><th scope="row" style="${LABEL}">${label}</th><td style="${CELL}"><b>${countText(now[name])}</b></td><td style="${CELL}">${countText(before[name])}</td><td style="${CELL}">${changeOf(data, name) || '–'}</td></tr>`,

@@ -151,12 +151,11 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
 /** Messages of alerts, with their attempts. */
 function messageRoutes({ alerts, deliveries }: Pick<AlertDependencies, 'alerts' | 'deliveries'>): DashboardRoute[] {
   const messages = async (tenantId: string, found: readonly Delivery[]): Promise<ListedMessage[]> => {
-    const [due, ...all] = await Promise.all([
+    const [due, all] = await Promise.all([
       deliveries.dueTimes(found.filter(({ state }) => state === 'waiting')),
-      alerts.list(tenantId),
-      alerts.digests(tenantId),
+      alerts.records(tenantId),
     ])
-    const byId = new Map(all.flat().map((alert) => [alert.id, alert]))
+    const byId = new Map(all.map((alert) => [alert.id, alert]))
     return found.map((delivery) => listedMessage(delivery, byId.get(delivery.alertId), due.get(delivery.id)))
   }
   return [

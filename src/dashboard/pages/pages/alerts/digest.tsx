@@ -5,7 +5,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { Button, IconButton } from '../../design/button.tsx'
 import { Checkbox, FieldError, Select, TextInput } from '../../design/field.tsx'
-import { Row, Stack, Text } from '../../design/layout.tsx'
+import { Grid, Row, Stack, Text } from '../../design/layout.tsx'
 import { EmptyState, Problem, sentence } from '../../design/notice.tsx'
 import { Card, Page } from '../../design/page.tsx'
 import { Menu } from '../../design/popover.tsx'
@@ -58,7 +58,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   return (
     <Page
       title="Digest"
-      description="Five companies to look at and why, and the numbers of the last 7 days against the 7 before. By e-mail."
+      description="A mail with five companies to look at and why, and the last 7 days against the 7 before."
     >
       <AlertTabs tenant={tenant} current="digest" />
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
@@ -123,54 +123,58 @@ function Subscribe({ path, own, onDone }: SubscribeProps) {
     >
       <Card title="Subscribe">
         <Stack>
-          <TextInput
-            label="E-mail address"
-            type="email"
-            required
-            maxLength={320}
-            placeholder="you@example.com"
-            autocomplete="email"
-            spellcheck={false}
-            value={address}
-            error={errorOf('target')}
-            hint="A new address gets a mail first, and confirms."
-            onInput={setAddress}
-          />
-          <Row>
-            <Segmented
-              label="How often"
-              value={every}
-              options={[
-                { value: 'week', label: 'Every Monday' },
-                { value: 'day', label: 'Every day' },
-              ]}
-              onChange={(next) => setEvery(next as ListedDigest['every'])}
+          <Grid min={260}>
+            <TextInput
+              label="E-mail address"
+              type="email"
+              required
+              maxLength={320}
+              placeholder="you@example.com"
+              autocomplete="email"
+              spellcheck={false}
+              value={address}
+              error={errorOf('target')}
+              hint="A new address gets a mail first, and confirms."
+              onInput={setAddress}
             />
-          </Row>
-          <TextInput
-            label="Time of day, in UTC"
-            type="time"
-            required
-            value={at}
-            hint={localHint(at)}
-            error={errorOf('at')}
-            onInput={setAt}
-          />
-          {segments !== undefined && segments.length > 0 && (
-            <Select
-              label="Which companies"
-              value={segmentId}
-              error={errorOf('segment')}
-              options={[
-                { value: '', label: 'Every company' },
-                ...segments.map(({ segment_id: value, name: label }) => ({ value, label })),
-              ]}
-              onChange={setSegmentId}
+            {segments !== undefined && segments.length > 0 && (
+              <Select
+                label="Which companies"
+                value={segmentId}
+                error={errorOf('segment')}
+                options={[
+                  { value: '', label: 'All companies' },
+                  ...segments.map(({ segment_id: value, name: label }) => ({ value, label })),
+                ]}
+                onChange={setSegmentId}
+              />
+            )}
+            <TextInput
+              label="Time of day, in UTC"
+              type="time"
+              required
+              value={at}
+              hint={localHint(at)}
+              error={errorOf('at')}
+              onInput={setAt}
             />
-          )}
-          <Checkbox label="Send it also when no company visited" isChecked={sendsEmpty} onChange={setSendsEmpty} />
-          <FieldError error={['target', 'at', 'segment'].includes(subscribing.field ?? '') ? undefined : subscribing.error} />
-          <Row justify="right">
+          </Grid>
+          <FieldError
+            error={['target', 'at', 'segment'].includes(subscribing.field ?? '') ? undefined : subscribing.error}
+          />
+          <Row justify="between">
+            <Row>
+              <Segmented
+                label="How often"
+                value={every}
+                options={[
+                  { value: 'week', label: 'Every Monday' },
+                  { value: 'day', label: 'Every day' },
+                ]}
+                onChange={(next) => setEvery(next as ListedDigest['every'])}
+              />
+              <Checkbox label="Send it also when no company visited" isChecked={sendsEmpty} onChange={setSendsEmpty} />
+            </Row>
             <Button type="submit" variant="primary" disabled={subscribing.isBusy}>
               Subscribe
             </Button>
@@ -204,7 +208,7 @@ function Subscribers({ digests, onAct }: SubscribersProps) {
                 {address}
               </Text>
               <Text tone="soft" isSmall>
-                {segment === null ? 'Every company' : (segment.name ?? 'A segment that was removed')}
+                {segment === null ? 'All companies' : (segment.name ?? 'A segment that was removed')}
               </Text>
             </Stack>
           ),
@@ -241,7 +245,7 @@ function Subscribers({ digests, onAct }: SubscribersProps) {
             ) : (
               <>
                 <Text as="span" tone={last.error === null ? 'good' : 'bad'}>
-                  {answerWords(last)}
+                  {last.error === null ? 'sent' : answerWords(last)}
                 </Text>{' '}
                 <Text as="span" tone="soft" isSmall>
                   <Time at={last.at} isAgo />
