@@ -39,10 +39,11 @@ export class Unsubscribing {
   async open(exchange: Exchange): Promise<HttpResponse> {
     const found = await this.#found(exchange)
     if (typeof found === 'string') return this.#ended(found)
+    const of = found.segment_id === undefined ? '' : 'a segment of '
     const when = found.every === 'day' ? 'every day' : 'every Monday'
     return this.#page(
       200,
-      `<p>${escaped(found.target)} gets the digest of ${escaped(found.tenantId)} ${when}.</p>
+      `<p>${escaped(found.target)} gets the digest of ${of}${escaped(found.tenantId)} ${when}.</p>
 <form class="ui-stack" method="post" action="/unsubscribe?${escaped(exchange.request.query)}">
 <p><button type="submit" class="ui-button is-primary">Unsubscribe</button></p></form>`,
     )
