@@ -191,12 +191,15 @@ export class ClickHouseHome {
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
     const basis = await readBasis(this.#reader, tenant, 'pages')
     const chosen = filter && matchingSql(tenant, basis, filter, knownCompanies(basis), 'companies.company')
-    const [sums] = await this.#reader.rows<Sums & Pick<HomeWeek, 'daily_visits'> & Lists>(weeksSql(basis, chosen?.query), {
-      ...chosen?.parameters,
-      ...{ tenant, weeks_from: before(dayCount - 1), weeks_to: to },
-      week: from,
-      last_week: before(2 * HOME.weekDays - 1),
-    })
+    const [sums] = await this.#reader.rows<Sums & Pick<HomeWeek, 'daily_visits'> & Lists>(
+      weeksSql(basis, chosen?.query),
+      {
+        ...chosen?.parameters,
+        ...{ tenant, weeks_from: before(dayCount - 1), weeks_to: to },
+        week: from,
+        last_week: before(2 * HOME.weekDays - 1),
+      },
+    )
     const found = sums!
     // Not only those that are rising: to know them first would take longer.
     const ids = [...found.newcomers, ...found.candidates, ...found.returned].map(([id]) => id)

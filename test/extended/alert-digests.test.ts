@@ -67,15 +67,7 @@ async function startWorld(t: TestContext, { subscribers = 3, every = 'day' as 'd
     client.disconnect()
   })
   const killable = (killer: Killer) =>
-    killer.over(client, [
-      'smembers',
-      'hget',
-      'hgetall',
-      'hmget',
-      'zrangebyscore',
-      'evalsha',
-      'eval',
-    ]) as RedisClient
+    killer.over(client, ['smembers', 'hget', 'hgetall', 'hmget', 'zrangebyscore', 'evalsha', 'eval']) as RedisClient
   return {
     ...{ addresses, admin, alerts, client, clock, deliveries, digests, lease, segments },
     evaluator({ killer = new Killer(), readWeek = anyWeek, of = lease } = {}) {

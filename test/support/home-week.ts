@@ -7,7 +7,17 @@ export function homeCompany(name: string, facts: Partial<HomeCompany> = {}): Hom
   return {
     ...{ company_id: id, name, domain: id, industry: '', industry_category: '', country_code: '', classification: '' },
     ...{ events: 9, first_seen: '2026-11-01T00:00:00.000Z', last_seen: '2026-11-22T00:00:00.000Z', quality: 80 },
-    ...{ tags: [], owner: '', status: '', own: {}, hidden: false, week_visits: 4, week_events: 9, usual_visits: 1, daily_visits: [] },
+    ...{
+      tags: [],
+      owner: '',
+      status: '',
+      own: {},
+      hidden: false,
+      week_visits: 4,
+      week_events: 9,
+      usual_visits: 1,
+      daily_visits: [],
+    },
     ...{ first_day: '2026-11-20', last_day_before: null, first_page: '', last_page: '' },
     ...facts,
   }

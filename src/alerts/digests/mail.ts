@@ -30,7 +30,8 @@ export function weekMail({ data }: WeekMessage, unsubscribeUrl: string): WeekMai
       ...companies.flatMap(({ name, why, url: at }) => ['', `${name} ${why}.`, at]),
       ...['', 'These 7 days against the 7 before'],
       ...NUMBERS.map(
-        ([label, name]) => `${label}: ${countText(now[name])} (${countText(before[name])} before${changeOf(data, name, ', ')})`,
+        ([label, name]) =>
+          `${label}: ${countText(now[name])} (${countText(before[name])} before${changeOf(data, name, ', ')})`,
       ),
       ...['', `${all}: ${url}`],
       ...['', `The digest of ${of}, ${schedule}.`, `Change it: ${digestUrl}`, `Unsubscribe: ${unsubscribeUrl}`],

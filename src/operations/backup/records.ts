@@ -222,7 +222,9 @@ function parsedTenant(tenant: TenantCopy, kinds: SourceKinds): TenantCopy {
   ) as [typeof alerts, typeof alerts]
   assertNamed('alerts', firing, ALERT_LIMITS.alertsMax, assertAlert)
   // Their own names may be cut.
-  assertNamed('alerts', digests, ALERT_LIMITS.digestsMax, assertAlert, ({ target, segment_id: of = '' }) => `${target} ${of}`.trim())
+  assertNamed('alerts', digests, ALERT_LIMITS.digestsMax, assertAlert, ({ target, segment_id: of = '' }) =>
+    `${target} ${of}`.trim(),
+  )
   assertNamed('exports', exports, EXPORT_LIMITS.exportsMax, () => {})
   return rules === undefined ? tenant : { ...tenant, record: { ...record, rules: [...new Set(rules)] } }
 }
