@@ -6,6 +6,7 @@ import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
 import { type CrmDependencies, crmRoutes } from './routes/crm.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
+import { type DigestDependencies, digestRoutes } from './routes/digests.ts'
 import { type ExportDependencies, exportRoutes } from './routes/exports.ts'
 import { type FaviconDependencies, faviconRoutes } from './routes/favicons.ts'
 import { type FirstStepsDependencies, firstStepRoutes } from './routes/first-steps.ts'
@@ -47,6 +48,7 @@ interface DashboardDependencies
     IntentPageDependencies,
     SegmentDependencies,
     AlertDependencies,
+    DigestDependencies,
     ExportDependencies,
     CrmDependencies,
     SharedLinkDependencies,
@@ -79,6 +81,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...intentPageRoutes(parts),
     ...segmentRoutes(parts),
     ...alertRoutes(parts),
+    ...digestRoutes(parts),
     ...exportRoutes(parts),
     ...crmRoutes(parts),
     ...sharedLinkRoutes(parts),
