@@ -18,6 +18,7 @@ import type { ComponentType } from 'preact'
 import type { DashboardRole } from '../../../schemas/dashboard/roles.ts'
 import type { PageProps } from './lib/page-props.ts'
 import { Accuracy } from './pages/accuracy.tsx'
+import { DigestPage } from './pages/alerts/digest.tsx'
 import { Messages } from './pages/alerts/messages.tsx'
 import { NewAlert } from './pages/alerts/new-alert.tsx'
 import { Alerts } from './pages/alerts.tsx'
@@ -35,6 +36,7 @@ import { Lookup } from './pages/lookup.tsx'
 import { People } from './pages/people.tsx'
 import { ReadPages } from './pages/read-pages.tsx'
 import { Received } from './pages/received.tsx'
+import { SegmentLink } from './pages/segment-link.tsx'
 import { Settings as SettingsPage } from './pages/settings.tsx'
 import { SharedLinks } from './pages/shared-links.tsx'
 import { Sources } from './pages/sources.tsx'
@@ -89,6 +91,7 @@ export const PAGES: readonly PageEntry[] = [
     page: Company,
     title: 'Company',
   },
+  { path: '/t/:tenant/companies/segment', page: SegmentLink, title: 'Segment' },
   { path: '/t/:tenant/companies/unknown', page: UnknownNetworks, title: 'Visits without a company' },
   {
     path: '/t/:tenant/pages',
@@ -101,6 +104,7 @@ export const PAGES: readonly PageEntry[] = [
     nav: { label: 'Alerts', icon: Bell, group: 'companies' },
   },
   { path: '/t/:tenant/alerts/new', page: NewAlert, title: 'New alert', role: 'member' },
+  { path: '/t/:tenant/alerts/digest', page: DigestPage, title: 'Digest' },
   { path: '/t/:tenant/alerts/messages', page: Messages, title: 'Messages of alerts' },
   {
     path: '/t/:tenant/exports',
