@@ -14,6 +14,8 @@ import type {
   CompanyDetailsAnswer,
   CompanyDetailsBody,
 } from '../../schemas/dashboard/companies.ts'
+import type { FitLine, FitPreview } from '../../schemas/dashboard/fit.ts'
+import { HEAT_PREVIEW_ROWS, type HeatPreview, type HeatWeights } from '../../schemas/dashboard/heat.ts'
 import type { OwnColumn } from '../../schemas/facts.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { UnknownNetworksAnswer, UnknownQuery } from '../../schemas/unknown-networks.ts'
@@ -36,7 +38,8 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from './filter.ts'
-import { type HeatRow, heatLevelsSql, heatOf, heatSql } from './heat.ts'
+import { fitLinesOf, fitPreviewSql, formatFit } from './fit.ts'
+import { formatHeatWeights, type HeatRow, heatLevelsSql, heatOf, heatSql } from './heat.ts'
 import {
   choicesSql,
   companiesSql,
@@ -288,6 +291,7 @@ export class ClickHouseCompanies {
       tag: of('tag'),
       owner: of('owner'),
       status: of('status'),
+      fit: of('fit'),
       source: of('source'),
       campaign: of('campaign'),
     }
@@ -310,6 +314,32 @@ export class ClickHouseCompanies {
     const basis = await readBasis(this.#reader, tenantId, 'pages')
     const [levels] = await this.#reader.rows<HeatLevels>(heatLevelsSql(basis), { tenant: tenantId })
     return levels ?? { median: null, top: null }
+  }
+
+  /** The hottest companies, with the weights that hold and with others. */
+  async heatPreview(tenantId: string, weights: HeatWeights): Promise<HeatPreview> {
+    const heat_weights = formatHeatWeights(weights)
+    const [view, basis] = await this.#resolve(tenantId, { sort: 'heat', direction: 'desc' })
+    const hottest = async (by: ReadBasis) => {
+      const options = { columns: 'company_id, name', wanted: ['heat'] } as const
+      const { query, parameters } = listSql(tenantId, by, view, 'LIMIT {limit:UInt32}', options)
+      const limit = HEAT_PREVIEW_ROWS
+      const rows = await this.#reader.rows<HeatPreview['now'][number]>(query, { ...parameters, limit })
+      return rows.map(({ company_id, name, heat }) => ({ company_id, name, heat }))
+    }
+    const now = await hottest(basis)
+    return { now, wanted: await hottest({ ...basis, heat_weights }) }
+  }
+
+  /** The fit of all companies by some lines about good ones. @throws InputError for a wrong line */
+  async fitPreview(tenantId: string, wanted: readonly FitLine[]): Promise<FitPreview> {
+    const basis = { ...(await readBasis(this.#reader, tenantId, 'corrections')), fit: formatFit(wanted) }
+    const query = fitPreviewSql(basis, companiesSql(basis))
+    const [found] = await this.#reader.rows<Omit<FitPreview, 'lines'> & { met: readonly number[] }>(query, {
+      tenant: tenantId,
+    })
+    const { good, ok, poor, met } = found!
+    return { good, ok, poor, lines: fitLinesOf(basis).map((line, i) => ({ ...line, companies: met[i]! })) }
   }
 
   /** Undefined when the company does not exist. @param days up to its last event */

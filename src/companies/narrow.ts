@@ -4,7 +4,15 @@ import { readOwnTerm } from './facts.ts'
 import { bothConditions } from './where.ts'
 
 /** Lists of which a company has exactly one value. */
-const SINGLE: ReadonlySet<string> = new Set(['industry', 'category', 'country', 'classification', 'owner', 'status'])
+const SINGLE: ReadonlySet<string> = new Set([
+  'industry',
+  'category',
+  'country',
+  'classification',
+  'owner',
+  'status',
+  'fit',
+])
 const DAYS = ['days', 'from', 'to'] as const
 
 /**

@@ -29,6 +29,7 @@ import { DeadLetter } from './pages/dead-letter.tsx'
 import { DeadLetters } from './pages/dead-letters.tsx'
 import { NewExport } from './pages/exports/new-export.tsx'
 import { Exports } from './pages/exports.tsx'
+import { HeatAndFit } from './pages/heat-and-fit.tsx'
 import { Home } from './pages/home.tsx'
 import { ImportCompanies } from './pages/import.tsx'
 import { Live } from './pages/live.tsx'
@@ -154,6 +155,12 @@ export const PAGES: readonly PageEntry[] = [
     path: '/t/:tenant/settings/crm',
     page: Crm,
     title: 'HubSpot',
+    role: 'admin',
+  },
+  {
+    path: '/t/:tenant/settings/heat-and-fit',
+    page: HeatAndFit,
+    title: 'Heat and fit',
     role: 'admin',
   },
   {

@@ -10,6 +10,8 @@ import { type DigestDependencies, digestRoutes } from './routes/digests.ts'
 import { type ExportDependencies, exportRoutes } from './routes/exports.ts'
 import { type FaviconDependencies, faviconRoutes } from './routes/favicons.ts'
 import { type FirstStepsDependencies, firstStepRoutes } from './routes/first-steps.ts'
+import { fitRoutes } from './routes/fit.ts'
+import { type HeatDependencies, heatRoutes } from './routes/heat.ts'
 import { type HomeDependencies, homeRoute } from './routes/home.ts'
 import { type ImportDependencies, importRoutes } from './routes/imports.ts'
 import { type IntentPageDependencies, intentPageRoutes } from './routes/intent-pages.ts'
@@ -45,6 +47,7 @@ interface DashboardDependencies
     FaviconDependencies,
     CorrectionDependencies,
     ImportDependencies,
+    HeatDependencies,
     IntentPageDependencies,
     SegmentDependencies,
     AlertDependencies,
@@ -78,6 +81,8 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...faviconRoutes(parts),
     ...correctionRoutes(parts),
     ...importRoutes(parts),
+    ...fitRoutes(parts),
+    ...heatRoutes(parts),
     ...intentPageRoutes(parts),
     ...segmentRoutes(parts),
     ...alertRoutes(parts),

@@ -1,3 +1,4 @@
+import type { FitLevel } from '../../../../schemas/companies.ts'
 import type { PageRow } from '../../../../schemas/dashboard/pages.ts'
 import type { RangeName } from '../design/ranges.ts'
 import { ALL_TIME, NOT_KNOWN } from './company-view.ts'
@@ -16,6 +17,7 @@ interface ListFilter {
   readonly newDays?: number
   /** A page that they read: as text of the filter, or as Pages lists it. */
   readonly page?: string | ListedPage
+  readonly fit?: FitLevel
   readonly sort?: 'visits' | 'events' | 'last_seen'
 }
 
@@ -32,9 +34,9 @@ export function companyIconPath(tenant: string, companyId: string): string {
 /** URL of the list of companies with filters. They keep exactly these companies. */
 export function companiesPath(tenant: string, { newSince, newDays, page, ...others }: ListFilter): string {
   const query = new URLSearchParams()
-  const { from, to, when = from === undefined && to === undefined ? ALL_TIME : undefined, sort } = others
+  const { from, to, when = from === undefined && to === undefined ? ALL_TIME : undefined, fit, sort } = others
   const news = { new: newSince, new_days: newDays }
-  const values = { from, to, when, ...news, page_is: typeof page === 'object' ? exactPage(page) : page, sort }
+  const values = { from, to, when, ...news, page_is: typeof page === 'object' ? exactPage(page) : page, fit, sort }
   for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value))
   return `/t/${tenant}/companies?${query}`
 }

@@ -158,6 +158,7 @@ function Week({ tenant, answer }: WeekProps) {
 
 /** A few companies of the lists below, and one reason each. */
 function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } }: WeekProps) {
+  const isAdmin = useMay('admin')
   const companies = new Map([...returned, ...newcomers, ...rising].map((company) => [company.company_id, company]))
   return (
     <Card title={to_look_at.length === HOME.toLookAt ? 'Five to look at today' : 'To look at today'}>
@@ -171,6 +172,11 @@ function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } 
             return company === undefined ? [] : { ...company, note: capitalised(why) }
           })}
         />
+      )}
+      {isAdmin && companies.size > 0 && [...companies.values()].every(({ fit }) => fit === '') && (
+        <Text tone="soft" isSmall>
+          <Link href={`/t/${tenant}/settings/heat-and-fit`}>Say which companies fit you</Link>, and those come first.
+        </Text>
       )}
     </Card>
   )
@@ -218,7 +224,8 @@ function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
           tenant={tenant}
           lines={rows.map((row) => ({
             ...row,
-            note: noteOf(row),
+            // The best fits come first in each list.
+            note: [row.fit === 'good' ? 'good fit' : '', noteOf(row)].filter((part) => part !== '').join(', '),
             result: { value: valueFor(row), note: valueNoteOf(row), dailyVisits: row.daily_visits },
           }))}
         />

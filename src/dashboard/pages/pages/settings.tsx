@@ -1,4 +1,4 @@
-import { Share2, UsersRound } from 'lucide-preact'
+import { Flame, Share2, UsersRound } from 'lucide-preact'
 import { MayChange } from '../components/may-change.tsx'
 import { SampleSection } from '../components/sample-data.tsx'
 import { LinkButton } from '../design/button.tsx'
@@ -33,6 +33,17 @@ export function Settings({ parameters }: PageProps) {
           }
         />
       </MayChange>
+      {isAdmin && (
+        <Section
+          title="Heat and fit"
+          description="What makes a company hot, and which companies you want."
+          actions={
+            <LinkButton href={`/t/${tenant}/settings/heat-and-fit`} icon={Flame}>
+              Set heat and fit
+            </LinkButton>
+          }
+        />
+      )}
       {isAdmin && (
         <Section
           title="People"
