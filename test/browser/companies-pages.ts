@@ -490,7 +490,7 @@ async function checkNotThem(
     .waitFor()
   await page.goto(`${origin}/t/${tenant}/companies?q=Wrong%20Net`)
   await page.getByRole('row').filter({ hasText: 'wrong.example' }).waitFor({ state: 'hidden' })
-  await page.goto(`${origin}/t/${tenant}/settings`)
+  await page.goto(`${origin}/t/${tenant}/settings/rules`)
   await page.getByRole('button', { name: 'Remove always-noise wrong.example' }).waitFor()
   await page.getByText('Stored visits are up to date').waitFor()
   await page.getByRole('button', { name: 'Delete hidden visits: always-noise wrong.example' }).click()

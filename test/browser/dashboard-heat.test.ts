@@ -87,7 +87,7 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
   })
 
   await t.test('another intent page moves heat at once, is taken back, and the default is restored', async () => {
-    await open('settings')
+    await open('settings/intent')
     const section = main.getByRole('region', { name: 'Intent pages', exact: true })
     await section.getByText('1 page read in 90 days, such as /pricing').waitFor()
     await section.getByRole('textbox').fill('/docs?page=1')
@@ -105,13 +105,13 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
     }
     const [before, after] = ['45', '53']
     assert.equal(await heatNow(), after)
-    await open('settings')
+    await open('settings/intent')
     await section.getByText('History of intent pages').click()
     await section.getByText('Mia').waitFor()
     await section.getByRole('list', { name: 'Corrections' }).getByRole('button', { name: 'Undo' }).click()
     await section.getByText('taken back', { exact: true }).waitFor()
     assert.equal(await heatNow(), before)
-    await open('settings')
+    await open('settings/intent')
     await section.getByRole('button', { name: 'Remove pricing', exact: true }).click()
     await section.getByRole('button', { name: 'Restore the default' }).click()
     await section.getByRole('button', { name: 'Restore the default' }).waitFor({ state: 'detached' })

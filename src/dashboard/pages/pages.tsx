@@ -31,11 +31,9 @@ import { Home } from './pages/home.tsx'
 import { ImportCompanies } from './pages/import.tsx'
 import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
-import { People } from './pages/people.tsx'
 import { ReadPages } from './pages/read-pages.tsx'
 import { Received } from './pages/received.tsx'
-import { Settings as SettingsPage } from './pages/settings.tsx'
-import { SharedLinks } from './pages/shared-links.tsx'
+import { SETTINGS_TABS, settingsPage } from './pages/settings.tsx'
 import { Sources } from './pages/sources.tsx'
 import { OverviewMoved, Start, TenantStart } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
@@ -134,22 +132,16 @@ export const PAGES: readonly PageEntry[] = [
     page: Accuracy,
     nav: { label: 'Accuracy', icon: Target, group: 'data' },
   },
-  {
-    path: '/t/:tenant/settings',
-    page: SettingsPage,
-    nav: { label: 'Settings', icon: Settings, group: 'setup' },
-  },
-  {
-    path: '/t/:tenant/settings/people',
-    page: People,
-    title: 'People',
-    role: 'admin',
-  },
-  {
-    path: '/t/:tenant/settings/shared-links',
-    page: SharedLinks,
-    title: 'Shared links',
-  },
+  ...SETTINGS_TABS.map(
+    (tab): PageEntry => ({
+      path: `/t/:tenant/settings${tab.path}`,
+      page: settingsPage(tab),
+      ...(tab.path === ''
+        ? { nav: { label: 'Settings', icon: Settings, group: 'setup' } }
+        : { title: `${tab.label} · Settings` }),
+      ...(tab.role !== undefined && { role: tab.role }),
+    }),
+  ),
   {
     path: '/system',
     page: System,

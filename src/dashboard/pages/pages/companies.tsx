@@ -371,7 +371,7 @@ function FirstEvent({ tenant, title }: { readonly tenant: string; readonly title
   return (
     <EmptyState icon={Building2} title={title}>
       <p>
-        <Link href={`/t/${tenant}/settings`}>Make an API key</Link> and send events from your site, or{' '}
+        <Link href={`/t/${tenant}/settings/keys`}>Make an API key</Link> and send events from your site, or{' '}
         <Link href={`/t/${tenant}/uploads`}>upload a file</Link>. Companies appear here within seconds. With your key in
         place of YOUR_KEY, this sends an event of Apple:
       </p>

@@ -183,7 +183,7 @@ function HidingList({ tenant, hidings }: { readonly tenant: string; readonly hid
               ) : (
                 <>
                   by the rule{' '}
-                  <Link href={`/t/${tenant}/settings`}>
+                  <Link href={`/t/${tenant}/settings/rules`}>
                     <code>{rule}</code>
                   </Link>
                   {action === 'shown' && ', which was removed or changed'}
