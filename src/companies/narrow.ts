@@ -4,7 +4,10 @@ import { readOwnTerm } from './facts.ts'
 import { bothConditions } from './where.ts'
 
 /** Lists of which a company has exactly one value. */
-const SINGLE: ReadonlySet<string> = new Set(['industry', 'category', 'country', 'classification', 'owner', 'status'])
+const SINGLE: ReadonlySet<string> = new Set([
+  ...['industry', 'category', 'country', 'classification', 'owner', 'status'],
+  ...['first_channel', 'last_channel', 'first_campaign', 'last_campaign'],
+])
 const DAYS = ['days', 'from', 'to'] as const
 
 /**
