@@ -184,7 +184,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     }
     await remove()
     await page.goto(at('home', 'sample-data'))
-    await main.getByText('There is no tenant sample-data').first().waitFor()
+    await main.getByText('There is no workspace sample-data').first().waitFor()
     await page.goto(at('settings'))
     await main.getByRole('button', { name: 'Look around with sample data' }).click()
     await main.getByRole('heading', { name: 'New this week' }).waitFor()

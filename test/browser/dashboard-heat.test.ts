@@ -76,14 +76,21 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
 
   await t.test('home names the companies that are heating up, and why', async () => {
     await open('home')
-    const rising = main.getByRole('region', { name: 'Heating up' })
-    await rising.getByRole('link', { name: 'Rising' }).waitFor()
-    await rising.getByText('2 days of 7, read /pricing').waitFor()
     const five = main.getByRole('region', { name: /o look at today$/ })
+    const rising = five.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'Rising' }) })
     await five.getByText(/^Is heating up: heat \d+, \d+ more than 7 days before, read \/pricing$/).waitFor()
     await rising.getByRole('note').hover()
     await page.getByRole('tooltip').getByText('Intent pages on 2 days').waitFor()
+    // Each company is on the page once.
+    assert.equal(await main.getByRole('link', { name: 'Rising', exact: true }).count(), 1)
+    assert.equal(await main.getByRole('region', { name: 'Also heating up' }).count(), 0)
     await assertAccessible()
+    // The companies of a short list follow each other.
+    await rising.getByRole('link', { name: 'Rising' }).click()
+    await main
+      .getByRole('status')
+      .getByText(/^\d of [2-5]$/)
+      .waitFor()
   })
 
   await t.test('another intent page moves heat at once, is taken back, and the default is restored', async () => {

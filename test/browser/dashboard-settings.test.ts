@@ -127,7 +127,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     const { page } = member
     const foreign = ready.api_key.slice(0, 12)
     await page.goto(`${origin}/t/demo/settings`)
-    await page.getByText('There is no tenant demo').first().waitFor()
+    await page.getByText('There is no workspace demo').first().waitFor()
     assert.ok(!(await page.content()).includes(foreign))
   })
 

@@ -21,6 +21,7 @@ import { Accuracy } from './pages/accuracy.tsx'
 import { Messages } from './pages/alerts/messages.tsx'
 import { NewAlert } from './pages/alerts/new-alert.tsx'
 import { Alerts } from './pages/alerts.tsx'
+import { Channels } from './pages/channels.tsx'
 import { Companies } from './pages/companies.tsx'
 import { Company } from './pages/company.tsx'
 import { DeadLetter } from './pages/dead-letter.tsx'
@@ -92,6 +93,7 @@ export const PAGES: readonly PageEntry[] = [
     page: ReadPages,
     nav: { label: 'Pages', icon: FileText, group: 'companies' },
   },
+  { path: '/t/:tenant/pages/channels', page: Channels, title: 'Channels' },
   {
     path: '/t/:tenant/alerts',
     page: Alerts,

@@ -192,7 +192,7 @@ export function Companies({ parameters }: PageProps) {
         <CompanyTable
           tenant={tenant}
           rows={rows}
-          place={{ before: (page - 1) * PAGE_ROWS, total }}
+          place={{ before: (page - 1) * PAGE_ROWS, total, list: view }}
           columns={columns}
           own={own}
           shown={shown}

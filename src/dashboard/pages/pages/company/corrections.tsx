@@ -179,7 +179,7 @@ function HidingList({ tenant, hidings }: { readonly tenant: string; readonly hid
             <Text as="span">
               {counted(events, 'event')} {ACTIONS[action]},{' '}
               {rule === '' ? (
-                'by the class of the address'
+                'by the type of its network'
               ) : (
                 <>
                   by the rule{' '}
