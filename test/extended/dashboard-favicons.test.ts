@@ -5,6 +5,7 @@ import type { ClientRequest } from 'node:http'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { Registry } from 'prom-client'
+import { ingest } from '../../pipelines/ingest.ts'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
 import { createRoles } from '../../src/app.ts'
 import { readConfig } from '../../src/config/config.ts'
@@ -12,6 +13,7 @@ import { Favicons } from '../../src/dashboard/favicons/favicons.ts'
 import { IconCache } from '../../src/dashboard/favicons/icon-cache.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
 import { Sessions } from '../../src/dashboard/server/sessions.ts'
+import { settingsOf } from '../../src/pipeline/declaration/pipeline.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { clock, event, ODD, startCompanies } from '../support/companies.ts'
 import { DashboardClient, followLink } from '../support/dashboard.ts'
@@ -93,7 +95,7 @@ async function askedBy(t: TestContext, settings: Readonly<Record<string, string>
   t.after(() => unsubscribe('http.client.request.start', note))
   const place = { DATA_DIR: await temporaryFolder(t), DASHBOARD_PORT: String(takePort()), DEFAULT_DATA: 'off' }
   const config = {
-    ...readConfig({ ...place, ...settings, LOG_LEVEL: 'silent' }),
+    ...readConfig({ ...place, ...settings, LOG_LEVEL: 'silent' }, {}, undefined, { settings: settingsOf(ingest) }),
     ...{ redisUrl, clickhouseUrl: clickhouse.url },
   }
   const app = await createRoles(config, ['dashboard'], { log: silent, metrics: new Registry(), clock: systemClock })

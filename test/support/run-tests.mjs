@@ -18,7 +18,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The folders of `npm test`: they prove the product in under 5 minutes on two cores. `npm run test:all` runs every folder. */
-const QUICK = ['unit', 'integration', 'example', 'tour']
+const QUICK = ['unit', 'integration', 'tour']
 
 /**
  * The processes of a room share its files, each one file after the other: a process takes longer to start than most tests take,

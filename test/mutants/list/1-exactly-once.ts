@@ -399,7 +399,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     file: 'src/pipeline/sinks/clickhouse/inserter.ts',
     from: 'FROM wanted WHERE ${isAbsent}',
     to: 'FROM wanted WHERE 0 AND ${isAbsent}',
-    noticedBy: [['test/integration/absent-rows.test.ts']],
+    noticedBy: [['test/extended/absent-rows.test.ts']],
   },
   {
     name: 'hidden-rows-are-stored',

@@ -16,7 +16,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/pipeline/streams/intake-gate.ts',
     from: 'waiting > waitingEventsMax ?',
     to: 'waiting < 0 ?',
-    noticedBy: [['test/integration/archive-gate.test.ts']],
+    noticedBy: [['test/extended/archive-gate.test.ts']],
   },
   {
     name: 'gate-memory',
@@ -24,7 +24,7 @@ export const BOUNDED_MEMORY: readonly Mutant[] = [
     file: 'src/pipeline/streams/intake-gate.ts',
     from: 'share > INTAKE_MEMORY_SHARE_MAX ? text : undefined',
     to: 'share > 2 ? text : undefined',
-    noticedBy: [['test/integration/archive-gate.test.ts']],
+    noticedBy: [['test/extended/archive-gate.test.ts']],
   },
   {
     name: 'window-ends',

@@ -8,7 +8,7 @@ export const TENANTS_APART: readonly Mutant[] = [
     file: 'src/pipeline/streams/intake-gate.ts',
     from: '(archived ? forArchived : undefined)',
     to: 'forArchived',
-    noticedBy: [['test/integration/archive-gate.test.ts']],
+    noticedBy: [['test/extended/archive-gate.test.ts']],
   },
   {
     name: 'identity-of-tenant',

@@ -43,6 +43,8 @@ async function statFile(path: string): Promise<BigIntStats | undefined> {
 
 function nameOf(path: string, files: readonly (BigIntStats | undefined)[]): string {
   const stats = files.flatMap((file) => (file === undefined ? [] : [file.ino, file.size, file.mtimeNs, file.ctimeNs]))
-  const version = [COMPILER_VERSION, path, ...stats].join('\n')
+  // A new format may recognise a file that was refused, or read as another one.
+  const formats = formatsNamed(path).map(({ name }) => name)
+  const version = [COMPILER_VERSION, ...formats, path, ...stats].join('\n')
   return createHash('sha256').update(version).digest('hex').slice(0, 32)
 }
