@@ -20,6 +20,8 @@ import { openWatched } from '../support/watched-page.ts'
 const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
 const PAGE = 'https://www.shop.example/pricing?utm_source=x'
+/** All columns of Live fit. */
+const WIDE = { viewport: { width: 1_600, height: 900 } }
 
 test('events and the system are shown live, and dead letters are decided', { skip }, async (t) => {
   if (typeof browser === 'string') return
@@ -37,7 +39,7 @@ test('events and the system are shown live, and dead letters are decided', { ski
     const answer = await fetch(`${ready.url}/v1/ingest`, { method: 'POST', headers, body: JSON.stringify({ events }) })
     assert.equal(answer.status, 200, await answer.text())
   }
-  const context = await browser.newContext()
+  const context = await browser.newContext(WIDE)
   t.after(() => context.close())
   const operator = await openWatched(context, origin)
   const { page } = operator
@@ -53,7 +55,7 @@ test('events and the system are shown live, and dead letters are decided', { ski
   const text = async (has: string) => (await rows.filter({ hasText: has }).first().textContent()) ?? ''
   assert.match(
     await text('81.2.0.7'),
-    /Example University.*Plans and priceswww\.shop\.example\/pricing.*kept.*education.*page_view81\.2\.0\.7\d/,
+    /Example University.*Plans and prices www\.shop\.example\/pricing.*kept.*education.*page_view81\.2\.0\.7\d/,
   )
   assert.match(await text('10.0.0.1'), /filtered.*reserved.*a private or reserved address/)
   assert.match(await text('nonsense'), /invalid IP.*no IP address that can be read/)
@@ -87,7 +89,7 @@ test('events and the system are shown live, and dead letters are decided', { ski
   // Another tenant, and a member of it.
   await site.ipid('tenant', 'create', 'other')
   const { key: otherKey } = JSON.parse((await site.ipid('key', 'create', 'other', '--json')).stdout) as { key: string }
-  const otherContext = await browser.newContext()
+  const otherContext = await browser.newContext(WIDE)
   t.after(() => otherContext.close())
   const member = await openWatched(otherContext, origin)
   await member.page.goto((await site.ipid('dashboard', 'link', 'other', '--name', 'Ann')).stdout.trim())

@@ -6,7 +6,7 @@ import { ClassName, CompanyName, Soft, STATUS_WORDS, StatusBadge } from '../comp
 import { Button } from '../design/button.tsx'
 import { CodeLine } from '../design/code.tsx'
 import { TextInput } from '../design/field.tsx'
-import { Grow, Row, Stack } from '../design/layout.tsx'
+import { Grow, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
 import { Pulse } from '../design/pulse.tsx'
@@ -156,12 +156,19 @@ function Events({ tenant, events }: { readonly tenant: string; readonly events: 
             <CompanyName {...event} {...(id !== undefined && { href: companyPath(tenant, id) })} />
           ),
         },
-        { key: 'page', label: 'Page', text: 320, inCard: 'whole', render: (event) => <ReadPage {...event} /> },
+        { key: 'page', label: 'Page', text: 300, inCard: 'whole', render: (event) => <ReadPage {...event} /> },
         { key: 'status', label: 'Status', inCard: 'plain', render: (event) => <StatusBadge {...event} /> },
         { key: 'class', label: 'Type', inCard: 'plain', render: (event) => <ClassName {...event} /> },
-        { key: 'why', label: 'Why', text: 300, inCard: 'plain', render: (event) => <Soft>{whyOf(event)}</Soft> },
-        { key: 'event', label: 'Event', render: ({ event_type: type }) => type },
-        { key: 'address', label: 'Address', render: ({ ip }) => ip ?? <Soft>not kept</Soft> },
+        {
+          key: 'why',
+          label: 'Why',
+          text: 300,
+          inCard: 'plain',
+          leaves: 1,
+          render: (event) => <Soft>{whyOf(event)}</Soft>,
+        },
+        { key: 'event', label: 'Event', leaves: 3, render: ({ event_type: type }) => type },
+        { key: 'address', label: 'Address', leaves: 2, render: ({ ip }) => ip ?? <Soft>not kept</Soft> },
         { key: 'time', label: 'Time', isNumber: true, render: ({ received_at: at }) => <Clock at={at} /> },
       ]}
     />
@@ -172,10 +179,15 @@ function Events({ tenant, events }: { readonly tenant: string; readonly events: 
 function ReadPage({ page, title }: TailEvent) {
   if (page === undefined && title === undefined) return <Soft>–</Soft>
   return (
-    <Row gap={2}>
-      {title !== undefined && <span>{title}</span>}
-      {page !== undefined && (title === undefined ? <span>{page}</span> : <Soft>{page}</Soft>)}
-    </Row>
+    <Text as="div" isCut>
+      {title ?? page}
+      {title !== undefined && page !== undefined && (
+        <>
+          {' '}
+          <Soft>{page}</Soft>
+        </>
+      )}
+    </Text>
   )
 }
 
