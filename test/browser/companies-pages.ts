@@ -331,7 +331,7 @@ async function checkBulk({ page, assertAccessible }: WatchedPage, { origin, tena
   await page.getByRole('button', { name: 'Add tags' }).click()
   await page.getByRole('textbox', { name: 'Tags' }).fill('toy fair')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByText('2 companies were tagged.').waitFor()
+  await page.getByText('Zeta 112 and Zeta 113 were tagged.').waitFor()
   await page.getByRole('button', { name: 'Filter', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Tag', exact: true }).click()
   await page.getByRole('checkbox', { name: 'toy fair 2' }).check()

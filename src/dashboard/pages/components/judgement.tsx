@@ -16,7 +16,7 @@ export function StatusBadge({ status }: Pick<Judgement, 'status'>) {
 /** A name, with its country and domain. @param href the page of the company */
 export function CompanyName({ company, domain, country_code: code, href }: Judgement & { readonly href?: string }) {
   return (
-    <Row gap={2}>
+    <Row gap={2} isOneLine>
       {code !== null && <Flag code={code} isAlone />}
       {href === undefined ? <span>{company ?? <Soft>unknown</Soft>}</span> : <Link href={href}>{company}</Link>}
       {domain !== null && domain !== company && <Soft>{domain}</Soft>}
