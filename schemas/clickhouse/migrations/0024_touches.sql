@@ -1,31 +1,16 @@
 -- The builder of days makes the projection for existing rows, the newest month first.
 ALTER TABLE events
-  MODIFY COLUMN url String MATERIALIZED
-    if(multiSearchAny(extra, ['url"', '"page_location"', '"path"']) OR multiSearchAny(properties, ['url"', '"page_location"', '"path"']),
-      leftUTF8(cutFragment(multiIf(
-        JSONExtractString(extra, 'url') != '', JSONExtractString(extra, 'url'),
-        JSONExtractString(extra, 'page_url') != '', JSONExtractString(extra, 'page_url'),
-        JSONExtractString(extra, 'page_location') != '', JSONExtractString(extra, 'page_location'),
-        JSONExtractString(extra, '$current_url') != '', JSONExtractString(extra, '$current_url'),
-        JSONExtractString(extra, 'path') != '', JSONExtractString(extra, 'path'),
-        JSONExtractString(properties, 'url') != '', JSONExtractString(properties, 'url'),
-        JSONExtractString(properties, 'page_url') != '', JSONExtractString(properties, 'page_url'),
-        JSONExtractString(properties, 'page_location') != '', JSONExtractString(properties, 'page_location'),
-        JSONExtractString(properties, '$current_url') != '', JSONExtractString(properties, '$current_url'),
-        JSONExtractString(properties, 'path') != '', JSONExtractString(properties, 'path'),
-        '')), 2048),
-      ''),
   MODIFY COLUMN referrer String MATERIALIZED
     if(multiSearchAny(extra, ['referrer"', '"referer"']) OR multiSearchAny(properties, ['referrer"', '"referer"']),
       leftUTF8(multiIf(
-        JSONExtractString(extra, 'referrer') != '', JSONExtractString(extra, 'referrer'),
-        JSONExtractString(extra, 'referer') != '', JSONExtractString(extra, 'referer'),
-        JSONExtractString(extra, 'page_referrer') != '', JSONExtractString(extra, 'page_referrer'),
-        JSONExtractString(extra, '$referrer') != '' AND JSONExtractString(extra, '$referrer') != '$direct', JSONExtractString(extra, '$referrer'),
-        JSONExtractString(properties, 'referrer') != '', JSONExtractString(properties, 'referrer'),
-        JSONExtractString(properties, 'referer') != '', JSONExtractString(properties, 'referer'),
-        JSONExtractString(properties, 'page_referrer') != '', JSONExtractString(properties, 'page_referrer'),
-        JSONExtractString(properties, '$referrer') != '' AND JSONExtractString(properties, '$referrer') != '$direct', JSONExtractString(properties, '$referrer'),
+        JSONType(extra, 'referrer') = 'String', JSONExtractString(extra, 'referrer'),
+        JSONType(extra, 'referer') = 'String', JSONExtractString(extra, 'referer'),
+        JSONType(extra, 'page_referrer') = 'String', JSONExtractString(extra, 'page_referrer'),
+        JSONType(extra, '$referrer') = 'String' AND JSONExtractString(extra, '$referrer') != '$direct', JSONExtractString(extra, '$referrer'),
+        JSONType(properties, 'referrer') = 'String', JSONExtractString(properties, 'referrer'),
+        JSONType(properties, 'referer') = 'String', JSONExtractString(properties, 'referer'),
+        JSONType(properties, 'page_referrer') = 'String', JSONExtractString(properties, 'page_referrer'),
+        JSONType(properties, '$referrer') = 'String' AND JSONExtractString(properties, '$referrer') != '$direct', JSONExtractString(properties, '$referrer'),
         ''), 2048),
       ''),
   MODIFY COLUMN utm_medium LowCardinality(String) MATERIALIZED

@@ -25,8 +25,6 @@
 -- `properties`. A search of the text comes first, because parsing JSON costs more. ALIAS columns are computed when a query reads them, so an
 -- insert costs nothing more. Pages of the dashboard read the MATERIALIZED ones, which ClickHouse computes at the insert. So no sender, backup
 -- or replay needs to know either.
--- url, referrer: an empty text is none. A text is compared with '' and not by its type, because ClickHouse computes the same expression once, and
---   parsing JSON is a large part of an insert.
 -- url: stored, because ClickHouse cannot compute a MATERIALIZED column from an ALIAS column in a mutation.
 -- page: ids in a path become *, so that a page with an id for each visitor counts as one page, and because few distinct pages are read
 --   fast. The pattern has, in this order: a UUID; hexadecimal digits; a ULID; the id of an API, such as cus_NffrFeUfNV2Hib; a number.
@@ -70,29 +68,29 @@ CREATE TABLE IF NOT EXISTS events
   url String MATERIALIZED
     if(multiSearchAny(extra, ['url"', '"page_location"', '"path"']) OR multiSearchAny(properties, ['url"', '"page_location"', '"path"']),
       leftUTF8(cutFragment(multiIf(
-        JSONExtractString(extra, 'url') != '', JSONExtractString(extra, 'url'),
-        JSONExtractString(extra, 'page_url') != '', JSONExtractString(extra, 'page_url'),
-        JSONExtractString(extra, 'page_location') != '', JSONExtractString(extra, 'page_location'),
-        JSONExtractString(extra, '$current_url') != '', JSONExtractString(extra, '$current_url'),
-        JSONExtractString(extra, 'path') != '', JSONExtractString(extra, 'path'),
-        JSONExtractString(properties, 'url') != '', JSONExtractString(properties, 'url'),
-        JSONExtractString(properties, 'page_url') != '', JSONExtractString(properties, 'page_url'),
-        JSONExtractString(properties, 'page_location') != '', JSONExtractString(properties, 'page_location'),
-        JSONExtractString(properties, '$current_url') != '', JSONExtractString(properties, '$current_url'),
-        JSONExtractString(properties, 'path') != '', JSONExtractString(properties, 'path'),
+        JSONType(extra, 'url') = 'String', JSONExtractString(extra, 'url'),
+        JSONType(extra, 'page_url') = 'String', JSONExtractString(extra, 'page_url'),
+        JSONType(extra, 'page_location') = 'String', JSONExtractString(extra, 'page_location'),
+        JSONType(extra, '$current_url') = 'String', JSONExtractString(extra, '$current_url'),
+        JSONType(extra, 'path') = 'String', JSONExtractString(extra, 'path'),
+        JSONType(properties, 'url') = 'String', JSONExtractString(properties, 'url'),
+        JSONType(properties, 'page_url') = 'String', JSONExtractString(properties, 'page_url'),
+        JSONType(properties, 'page_location') = 'String', JSONExtractString(properties, 'page_location'),
+        JSONType(properties, '$current_url') = 'String', JSONExtractString(properties, '$current_url'),
+        JSONType(properties, 'path') = 'String', JSONExtractString(properties, 'path'),
         '')), 2048),
       '') COMMENT 'Page of the event without its fragment, at most 2,048 characters: the first text of url, page_url, page_location, $current_url and path, among its top-level keys, else among its properties; empty when there is none' CODEC(ZSTD(1)),
   referrer String MATERIALIZED
     if(multiSearchAny(extra, ['referrer"', '"referer"']) OR multiSearchAny(properties, ['referrer"', '"referer"']),
       leftUTF8(multiIf(
-        JSONExtractString(extra, 'referrer') != '', JSONExtractString(extra, 'referrer'),
-        JSONExtractString(extra, 'referer') != '', JSONExtractString(extra, 'referer'),
-        JSONExtractString(extra, 'page_referrer') != '', JSONExtractString(extra, 'page_referrer'),
-        JSONExtractString(extra, '$referrer') != '' AND JSONExtractString(extra, '$referrer') != '$direct', JSONExtractString(extra, '$referrer'),
-        JSONExtractString(properties, 'referrer') != '', JSONExtractString(properties, 'referrer'),
-        JSONExtractString(properties, 'referer') != '', JSONExtractString(properties, 'referer'),
-        JSONExtractString(properties, 'page_referrer') != '', JSONExtractString(properties, 'page_referrer'),
-        JSONExtractString(properties, '$referrer') != '' AND JSONExtractString(properties, '$referrer') != '$direct', JSONExtractString(properties, '$referrer'),
+        JSONType(extra, 'referrer') = 'String', JSONExtractString(extra, 'referrer'),
+        JSONType(extra, 'referer') = 'String', JSONExtractString(extra, 'referer'),
+        JSONType(extra, 'page_referrer') = 'String', JSONExtractString(extra, 'page_referrer'),
+        JSONType(extra, '$referrer') = 'String' AND JSONExtractString(extra, '$referrer') != '$direct', JSONExtractString(extra, '$referrer'),
+        JSONType(properties, 'referrer') = 'String', JSONExtractString(properties, 'referrer'),
+        JSONType(properties, 'referer') = 'String', JSONExtractString(properties, 'referer'),
+        JSONType(properties, 'page_referrer') = 'String', JSONExtractString(properties, 'page_referrer'),
+        JSONType(properties, '$referrer') = 'String' AND JSONExtractString(properties, '$referrer') != '$direct', JSONExtractString(properties, '$referrer'),
         ''), 2048),
       '') COMMENT 'Page that the visitor came from: the first text of referrer, referer, page_referrer and $referrer, as for url' CODEC(ZSTD(1)),
   utm_source LowCardinality(String) MATERIALIZED
