@@ -47,7 +47,8 @@ export function keeps(
   const visits = (events: readonly ModelEvent[]) => new Set(events.map(({ at, ip }) => `${ip} ${dayOf(at)}`)).size
   // Every event has a page, and of events at the same time those of a campaign come first.
   const first = [...company.events].sort(
-    (a, b) => a.at - b.at || Number(a.campaign === '') - Number(b.campaign === '') || (a.campaign < b.campaign ? -1 : 1),
+    (a, b) =>
+      a.at - b.at || Number(a.campaign === '') - Number(b.campaign === '') || (a.campaign < b.campaign ? -1 : 1),
   )[0]!
   const firstDay = Math.min(...company.events.map(({ at }) => dayOf(at)))
   const onPages = recent.filter(({ page }) => (filter.page_contains ?? []).some((part) => page.includes(part)))
