@@ -1,10 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { AFTER_DAYS_MAX, AFTER_DAYS_MIN, AFTER_DAYS_USUAL, LABEL_CHARS_MAX } from './dashboard/limits.ts'
+import { EXPORT_PERIODS, EXPORT_TIME } from './limits.ts'
 import { Maker } from './maker.ts'
 
 /** The occasion of an alert. */
 export const ALERT_TYPES = ['company.first_seen', 'company.returned', 'segment.entered', 'company.corrected'] as const
 export type AlertType = (typeof ALERT_TYPES)[number]
+
+/** The occasion of a record: that of an alert, or the schedule of a subscription to the digest. */
+export const RECORD_TYPES = [...ALERT_TYPES, 'digest'] as const
 
 /** The destination of an alert's messages. */
 export const ALERT_KINDS = ['webhook', 'slack', 'teams', 'email'] as const
@@ -12,8 +16,9 @@ export type AlertKind = (typeof ALERT_KINDS)[number]
 
 export const ALERT_LIMITS = {
   nameMaxChars: LABEL_CHARS_MAX,
-  /** Alerts of a tenant. */
+  /** Alerts of a tenant, and subscriptions to its digest. */
   alertsMax: 20,
+  digestsMax: 100,
   afterDaysMin: AFTER_DAYS_MIN,
   afterDaysMax: AFTER_DAYS_MAX,
   /** Default of `after_days`. */
@@ -40,10 +45,10 @@ export const PAUSED_BY = ['person', 'failures', 'limit', 'restore', 'unconfirmed
 
 const time = (description: string) => Type.String({ format: 'rfc3339', description })
 
-/** An alert as Redis keeps it. */
+/** An alert, or a subscription to the digest, as Redis keeps it. */
 export const AlertRecord = Type.Object({
   name: Type.String({ minLength: 1, maxLength: ALERT_LIMITS.nameMaxChars }),
-  on: Type.Enum([...ALERT_TYPES]),
+  on: Type.Enum([...RECORD_TYPES]),
   after_days: Type.Optional(Type.Integer({ minimum: ALERT_LIMITS.afterDaysMin, maximum: ALERT_LIMITS.afterDaysMax })),
   segment_id: Type.Optional(Type.String({ maxLength: 64 })),
   to: Type.Enum([...ALERT_KINDS]),
@@ -51,10 +56,16 @@ export const AlertRecord = Type.Object({
   secret: Type.Optional(
     Type.String({
       maxLength: 16_384,
-      description: 'Encrypted: JSON of its URL and, for a webhook, its signing secret',
+      description:
+        'Encrypted: JSON of its URL and, for a webhook, its signing secret; the key of the link that ends a subscription',
     }),
   ),
   digest: Type.Optional(Type.Literal('weekly')),
+  every: Type.Optional(Type.Enum([...EXPORT_PERIODS])),
+  at: Type.Optional(
+    Type.String({ pattern: EXPORT_TIME, description: 'HH:MM, UTC: with `every`, the schedule of a digest' }),
+  ),
+  sends_empty: Type.Optional(Type.Literal(true, { description: 'A digest is sent also when no company visited' })),
   created_at: time('ISO 8601, UTC'),
   made_by: Type.Optional(Maker),
   active_since: time('It reports what happens from here on: its creation, or when it was last resumed or restored'),

@@ -1,19 +1,22 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { ALERT_LIMITS, type AlertKind, type AlertRecord, type AlertType, normalAddress } from '../../schemas/alert.ts'
 import type { Maker } from '../../schemas/maker.ts'
 import { type Segment, Segments } from '../companies/segments/segments.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../run/clock.ts'
+import { cutText } from '../run/cut-text.ts'
 import { readDisplayName } from '../run/display-name.ts'
 import { InputError } from '../run/errors.ts'
-import { SecretBox } from '../secrets/secret-box.ts'
+import { SecretBox, SecretError } from '../secrets/secret-box.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
-import { CONFIRM_TYPE, type Delivery, TEST_TYPE } from './delivery.ts'
+import { TENANT_ID } from '../tenants/tenancy.ts'
+import { CONFIRM_TYPE, type Delivery, TEST_TYPE, WEEK_TYPE } from './delivery.ts'
+import { type ReadWeek, weekMessage } from './digests/week.ts'
 import { assertAlertFacts, assertEmailAddress, waitsFor, wrongTarget } from './facts.ts'
 import { linkBaseOf } from './link-base.ts'
 import { type ConfirmMessage, testMessage } from './messages.ts'
 import { RedisAddresses } from './redis/address-store.ts'
-import { type Alert, RedisAlerts } from './redis/alert-store.ts'
+import { type Alert, type Digest, type FiringAlert, isAlert, isDigest, RedisAlerts } from './redis/alert-store.ts'
 import { RedisDeliveries } from './redis/delivery-store.ts'
 import { newDelivery } from './redis/occurrence-store.ts'
 import { RedisTestLimits, type TestLimit } from './redis/test-limits.ts'
@@ -32,6 +35,20 @@ export interface NewAlert {
   /** The URL, or the e-mail address. */
   readonly target: string
   readonly digest?: 'weekly' | undefined
+  /** User of the dashboard. */
+  readonly madeBy?: Maker | undefined
+}
+
+/** A subscription to the digest, as a person describes it. */
+export interface NewDigest {
+  readonly address: string
+  readonly every: NonNullable<AlertRecord['every']>
+  /** HH:MM, UTC. */
+  readonly at: string
+  /** Name of a segment; undefined: all companies. */
+  readonly segment?: string | undefined
+  /** Whether it is sent also when no company visited. */
+  readonly sendsEmpty?: boolean | undefined
   /** User of the dashboard. */
   readonly madeBy?: Maker | undefined
 }
@@ -59,11 +76,16 @@ export class AlertAdmin {
     this.#options = options
   }
 
-  list(tenantId: string): Promise<Alert[]> {
+  /** Alerts, and subscriptions to the digest, oldest first. */
+  records(tenantId: string): Promise<Alert[]> {
     return this.#options.alerts.list(tenantId)
   }
 
-  async named(tenantId: string, name: string): Promise<Alert> {
+  async list(tenantId: string): Promise<FiringAlert[]> {
+    return (await this.records(tenantId)).filter(isAlert)
+  }
+
+  async named(tenantId: string, name: string): Promise<FiringAlert> {
     const all = await this.list(tenantId)
     const found = all.find((alert) => alert.name === name)
     if (found !== undefined) return found
@@ -79,11 +101,11 @@ export class AlertAdmin {
   }
 
   /** @returns the alert, and the secret of a webhook, which no one can read later */
-  async create(tenantId: string, given: NewAlert): Promise<{ readonly alert: Alert; readonly secret?: string }> {
+  async create(tenantId: string, given: NewAlert): Promise<{ readonly alert: FiringAlert; readonly secret?: string }> {
     const { alerts, secrets, clock } = this.#options
     const name = readDisplayName(given.name, "an alert's name", ALERT_LIMITS.nameMaxChars, 'name')
     const segment = await this.#assertValid(tenantId, given)
-    const id = `alert_${randomBytes(6).toString('hex')}`
+    const id = newAlertId()
     const at = new Date(clock.now()).toISOString()
     const unconfirmed = await this.#toConfirm(tenantId, given)
     const { target, sealed, key } = await this.#destination(given, (text) => secrets.seal(text, id))
@@ -95,18 +117,122 @@ export class AlertAdmin {
       ...(given.digest && { digest: given.digest }),
       ...(given.madeBy && { made_by: given.madeBy }),
       ...(unconfirmed !== undefined && {
-        ...{ unconfirmed, paused: { at, by: 'unconfirmed' as const, reason: waitsFor(unconfirmed) } },
+        ...{ unconfirmed, paused: unconfirmedSince(at, unconfirmed) },
       }),
     }
     const wanted: Alert = { ...record, id, tenantId }
     // In one step: an alert without its mail would wait forever.
     const question = unconfirmed === undefined ? undefined : await this.#question(wanted, unconfirmed)
-    const alert = await alerts.create(wanted, question)
+    const alert = (await alerts.create(wanted, question)) as FiringAlert
     return { alert, ...(key !== undefined && { secret: key }) }
   }
 
+  /** Subscriptions to the digest, oldest first. */
+  async digests(tenantId: string): Promise<Digest[]> {
+    return (await this.records(tenantId)).filter(isDigest)
+  }
+
+  /**
+   * Subscribes an address to the digest of all companies or of a segment. An address that has it gets it as described from now on, also
+   * after a pause.
+   */
+  async subscribe(tenantId: string, given: NewDigest): Promise<Digest> {
+    const { alerts, clock } = this.#options
+    const { every, at, madeBy } = given
+    const target = normalAddress(given.address)
+    assertEmailAddress(target)
+    const segment = await this.#assertValid(tenantId, { ...given, on: 'digest', to: 'email' })
+    const own = (await this.digests(tenantId)).find((one) => one.target === target && one.segment_id === segment?.id)
+    if (own !== undefined) return await this.#subscribeAgain(own, given)
+    const id = newAlertId()
+    const now = new Date(clock.now()).toISOString()
+    const unconfirmed = await this.#toConfirm(tenantId, { to: 'email', target, madeBy })
+    const name = cutText(
+      `Digest for ${target}${segment === undefined ? '' : ` (${segment.name})`}`,
+      ALERT_LIMITS.nameMaxChars,
+    )
+    const wanted: Alert = {
+      ...{ id, tenantId, name, on: 'digest', to: 'email', target, every, at, created_at: now, active_since: now },
+      secret: this.#newLinkKey(id),
+      ...(segment && { segment_id: segment.id }),
+      ...(given.sendsEmpty && { sends_empty: true }),
+      ...(madeBy && { made_by: madeBy }),
+      ...(unconfirmed !== undefined && { unconfirmed, paused: unconfirmedSince(now, unconfirmed) }),
+    }
+    const question = unconfirmed === undefined ? undefined : await this.#question(wanted, unconfirmed)
+    return (await alerts.create(wanted, question)) as Digest
+  }
+
+  async #subscribeAgain(own: Digest, { every, at, sendsEmpty, madeBy }: NewDigest): Promise<Digest> {
+    const { unconfirmed, tenantId, id } = own
+    const secret = this.#linkKeyOf(own) === undefined ? this.#newLinkKey(id) : undefined
+    const now = new Date(this.#options.clock.now()).toISOString()
+    // Also after a restore, which pauses it: the confirmation starts it then.
+    const paused = unconfirmed === undefined ? null : unconfirmedSince(now, unconfirmed)
+    const change = { every, at, sends_empty: sendsEmpty ? (true as const) : null, active_since: now, paused }
+    const changed = (await this.#change(tenantId, id, { ...change, ...(secret && { secret }) })) as Digest
+    if (unconfirmed !== undefined) await this.askAgain(changed, madeBy)
+    return changed
+  }
+
+  /**
+   * Sends a subscriber the digest of now. Counts as a test.
+   * @param by user of the dashboard
+   * @returns the id of the message
+   */
+  async sendDigest(digest: Digest, readWeek: ReadWeek, by?: Maker): Promise<string> {
+    const { deliveries, segments, clock, limits, dashboardUrl } = this.#options
+    const { tenantId, id: alertId, name: alertName, segment_id: segmentId } = digest
+    assertSends(digest)
+    const segment = segmentId === undefined ? undefined : await segments.existing(tenantId, segmentId)
+    await limits.take(tenantId, testLimits(digest, by))
+    const nowMs = clock.now()
+    const week = await readWeek(tenantId, segment?.where, nowMs)
+    const context = { tenantId, alertId, alertName, segment: segment?.name, dashboardUrl }
+    const message = weekMessage(digest, week, context, nowMs)
+    const delivery = newDelivery(digest, newMessageId(), message, nowMs, { companyId: '', companyName: '' })
+    await deliveries.add(tenantId, delivery, nowMs)
+    return delivery.id
+  }
+
+  /**
+   * The subscription that a link ends, of the texts of its URL. `gone`: it has ended. `invalid`: the link is incomplete. `sealed`: the secrets key
+   * is another one now, so that no link can be checked.
+   */
+  async digestOfLink(tenantId: string, id: string, key: string): Promise<Digest | 'gone' | 'invalid' | 'sealed'> {
+    if (!TENANT_ID.test(tenantId) || !ALERT_ID.test(id)) return 'invalid'
+    const found = await this.#options.alerts.get(tenantId, id)
+    if (found === undefined || !isDigest(found)) return 'gone'
+    const expected = this.#linkKeyOf(found)
+    if (expected === undefined) return 'sealed'
+    const [one, other] = [Buffer.from(expected), Buffer.from(key)]
+    return one.length === other.length && timingSafeEqual(one, other) ? found : 'invalid'
+  }
+
+  #newLinkKey(id: string): string {
+    // Programs for mail leave a punctuation mark at the end of a link out.
+    return this.#options.secrets.seal(randomBytes(24).toString('hex'), id)
+  }
+
+  /** The key of the link that ends a subscription; undefined: it was encrypted under another secrets key. */
+  #linkKeyOf({ id, secret = '' }: Digest): string | undefined {
+    try {
+      return this.#options.secrets.open(secret, id)
+    } catch (error) {
+      if (error instanceof SecretError) return undefined
+      throw error
+    }
+  }
+
+  /** Ends a subscription at the request of its receiver: a new one has to be confirmed again. */
+  async unsubscribe(digest: Digest): Promise<void> {
+    await this.remove(digest)
+    await this.#options.addresses.forget({ tenantId: digest.tenantId, address: digest.target })
+  }
+
   /** The address that must confirm a new alert; undefined: none must. */
-  async #toConfirm(tenantId: string, { to, target, madeBy }: NewAlert): Promise<string | undefined> {
+  async #toConfirm(tenantId: string, given: Pick<NewAlert, 'to' | 'target' | 'madeBy'>): Promise<string | undefined> {
+    const { to, target, madeBy } = given
     if (to !== 'email') return undefined
     assertEmailAddress(target)
     const address = normalAddress(target)
@@ -119,14 +245,14 @@ export class AlertAdmin {
    * A mail with a link that confirms. The token is encrypted in it, because members read messages. The token is stored first: it
    * confirms nothing without an alert that waits.
    */
-  async #question({ id: alertId, name, tenantId }: Alert, address: string): Promise<Delivery> {
+  async #question({ id: alertId, name, tenantId, every }: Alert, address: string): Promise<Delivery> {
     const { addresses, secrets, clock, dashboardUrl } = this.#options
     const id = newMessageId()
     const token = await addresses.newToken({ tenantId, address })
     const link = secrets.seal(`${dashboardUrl}/confirm?token=${token}`, id)
     const message: ConfirmMessage = {
       type: CONFIRM_TYPE,
-      data: { tenant_id: tenantId, alert: { id: alertId, name }, address, link },
+      data: { tenant_id: tenantId, alert: { id: alertId, name }, address, link, ...(every && { every }) },
     }
     return newDelivery({ id: alertId, name }, id, message, clock.now(), { companyId: '', companyName: '' })
   }
@@ -148,7 +274,7 @@ export class AlertAdmin {
     return address
   }
 
-  async #assertValid(tenantId: string, given: NewAlert): Promise<Segment | undefined> {
+  async #assertValid(tenantId: string, given: Parameters<typeof assertAlertFacts>[0]): Promise<Segment | undefined> {
     assertAlertFacts(given)
     const { segment } = given
     return segment === undefined ? undefined : await this.#options.segments.named(tenantId, segment)
@@ -232,6 +358,7 @@ export class AlertAdmin {
     const alert = await this.get(tenantId, found.alertId)
     assertConfirmed(alert.unconfirmed)
     if (found.type === CONFIRM_TYPE) throw new InputError('the address is confirmed')
+    if (found.type === WEEK_TYPE) assertSends(alert)
     const isTest = found.type === TEST_TYPE || found.state === 'delivered'
     const reached = `this message was sent again ${ALERT_LIMITS.testsMax} times`
     const limits = isTest ? testLimits(alert, by) : [{ of: 'message', id, reached } as const]
@@ -248,12 +375,30 @@ const SERVICES: Partial<Record<AlertKind, { readonly name: string; readonly host
   teams: { name: 'Teams', host: /(^|\.)(logic\.azure\.com|powerplatform\.com|office\.com)$/ },
 }
 
+const ALERT_ID = /^alert_[0-9a-f]{12}$/
+
+/** As `ALERT_ID`. */
+function newAlertId(): string {
+  return `alert_${randomBytes(6).toString('hex')}`
+}
+
+/** @param at ISO 8601 */
+function unconfirmedSince(at: string, address: string): NonNullable<AlertRecord['paused']> {
+  return { at, by: 'unconfirmed', reason: waitsFor(address) }
+}
+
 function newMessageId(): string {
   return `msg_${randomBytes(16).toString('hex')}`
 }
 
 function assertConfirmed(unconfirmed: string | undefined): void {
   if (unconfirmed !== undefined) throw new InputError(`the alert ${waitsFor(unconfirmed)}`)
+}
+
+/** @throws InputError when a digest waits for its address, or is paused */
+function assertSends({ unconfirmed, paused }: Alert): void {
+  assertConfirmed(unconfirmed)
+  if (paused !== undefined) throw new InputError('the digest is paused: subscribe the address again first')
 }
 
 /** Another alert to the same destination, and another spelling of an e-mail address, has the same limit. */

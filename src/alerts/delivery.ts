@@ -3,9 +3,9 @@ import { cutText } from '../run/cut-text.ts'
 
 /**
  * Queues of an alert's messages. `due`: from its evaluation; not sent while the alert is paused. `requested`: a person requested them, so
- * they are sent also then.
+ * they are sent also then. `digest`: mails of a subscription to the digest; not sent while it is paused.
  */
-export const QUEUES = ['due', 'requested'] as const
+export const QUEUES = ['due', 'requested', 'digest'] as const
 export type Queue = (typeof QUEUES)[number]
 
 /** Type of the message of a test. */
@@ -14,8 +14,10 @@ export const TEST_TYPE = 'alert.test'
 export const CONFIRM_TYPE = 'alert.confirm'
 /** How long its link confirms. */
 export const CONFIRM_DAYS = 7
-/** Type of a digest. */
+/** Type of a message with several companies of an alert. */
 export const DIGEST_TYPE = 'alert.digest'
+/** Type of the mail of a subscription to the digest. */
+export const WEEK_TYPE = 'digest.week'
 
 /** An attempt to deliver a message. */
 export interface Attempt {
@@ -48,7 +50,7 @@ export interface Delivery {
   readonly alertId: string
   /** Name of the alert when the message was made. */
   readonly alertName: string
-  /** One of `ALERT_TYPES`, `TEST_TYPE`, `CONFIRM_TYPE`, or `DIGEST_TYPE`. */
+  /** One of `ALERT_TYPES`, `TEST_TYPE`, `CONFIRM_TYPE`, `DIGEST_TYPE` or `WEEK_TYPE`. */
   readonly type: string
   readonly companyId: string
   readonly companyName: string

@@ -1,4 +1,5 @@
 import { ALERT_LIMITS, type AlertRecord } from '../../schemas/alert.ts'
+import { EXPORT_TIME } from '../../schemas/limits.ts'
 import { InputError } from '../run/errors.ts'
 
 const ADDRESS = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\.]+(?:\.[^\s@<>,;:"()[\]\\.]+)+$/
@@ -9,10 +10,12 @@ type AlertFacts = Pick<AlertRecord, 'on' | 'to'> & {
   /** Name or id of its segment. */
   readonly segment?: string | undefined
   readonly digest?: string | undefined
+  readonly every?: string | undefined
+  readonly at?: string | undefined
 }
 
 /** @throws InputError */
-export function assertAlertFacts({ on, afterDays, segment, digest, to }: AlertFacts): void {
+export function assertAlertFacts({ on, afterDays, segment, digest, every, at, to }: AlertFacts): void {
   const { afterDaysMin, afterDaysMax } = ALERT_LIMITS
   if (on === 'segment.entered' && segment === undefined) {
     throw new InputError('segment.entered needs a segment', { field: 'segment' })
@@ -21,6 +24,12 @@ export function assertAlertFacts({ on, afterDays, segment, digest, to }: AlertFa
     throw new InputError('a number of days is for company.returned only')
   if (afterDays !== undefined && (afterDays < afterDaysMin || afterDays > afterDaysMax))
     throw new InputError(`the number of days must be ${afterDaysMin} to ${afterDaysMax}`, { field: 'after_days' })
+  if (at !== undefined && !new RegExp(EXPORT_TIME).test(at)) {
+    throw new InputError(`${JSON.stringify(at)} is no time of day: write HH:MM, such as 08:00, in UTC`, { field: 'at' })
+  }
+  const isScheduled = every !== undefined && at !== undefined && to === 'email' && digest === undefined
+  if (on === 'digest' ? !isScheduled : every !== undefined || at !== undefined)
+    throw new InputError('a digest is an e-mail with a schedule, and an alert has none')
   if (digest !== undefined && to !== 'email') throw new InputError('a digest is for e-mail only')
 }
 

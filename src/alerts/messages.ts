@@ -167,7 +167,8 @@ export function digestLine({ data, ...message }: Message): DigestLine {
   return { company_id, name, why: whyOf({ ...message, data }), url: data.url }
 }
 
-function companyUrl({ dashboardUrl, tenantId }: MessageContext, companyId: string): string {
+/** The page of a company. */
+export function companyUrl({ dashboardUrl, tenantId }: MessageContext, companyId: string): string {
   return `${dashboardUrl}/t/${tenantId}/companies/of?id=${encodeURIComponent(companyId)}`
 }
 
@@ -282,15 +283,20 @@ export interface ConfirmMessage {
     readonly address: string
     /** Encrypted. */
     readonly link: string
+    /** Present: for the digest. */
+    readonly every?: 'day' | 'week'
   }
 }
 
 /** @param link decrypted */
-export function confirmText({ tenant_id: tenantId, alert }: ConfirmMessage['data'], link: string): MessageText {
+export function confirmText({ tenant_id: tenantId, alert, every }: ConfirmMessage['data'], link: string): MessageText {
+  const digest = `The digest of ${tenantId} is to be sent to this address, ${every === 'day' ? 'every day' : 'every Monday'}.`
   return {
-    subject: 'Confirm this address for alerts of ipid',
+    subject: `Confirm this address for ${every === undefined ? 'alerts' : 'the digest'} of ipid`,
     lines: [
-      `The alert ${oneLine(alert.name)} of ${tenantId} is to send its messages to this address.`,
+      every === undefined
+        ? `The alert ${oneLine(alert.name)} of ${tenantId} is to send its messages to this address.`
+        : digest,
       ...['', `Confirm within ${CONFIRM_DAYS} days to receive them:`, link, ''],
       'Ignore this mail if you do not expect it: nothing else is sent to you then.',
     ],

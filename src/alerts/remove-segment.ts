@@ -1,11 +1,12 @@
 import type { Segments } from '../companies/segments/segments.ts'
 import type { RedisExports } from '../exports/redis/export-store.ts'
 import { InputError } from '../run/errors.ts'
-import type { RedisAlerts } from './redis/alert-store.ts'
+import { type Alert, isAlert, isDigest } from './redis/alert-store.ts'
 
 interface SegmentUsers {
   readonly segments: Segments
-  readonly alerts: Pick<RedisAlerts, 'list'>
+  /** Alerts of a tenant, and subscriptions to its digest. */
+  readonly records: (tenantId: string) => Promise<readonly Alert[]>
   readonly exports: Pick<RedisExports, 'list'>
 }
 
@@ -14,7 +15,7 @@ interface SegmentUsers {
  * @throws InputError when one needs it, or there is none
  */
 export async function removeSegment(
-  { segments, alerts, exports }: SegmentUsers,
+  { segments, records, exports }: SegmentUsers,
   tenantId: string,
   id: string,
 ): Promise<void> {
@@ -22,8 +23,10 @@ export async function removeSegment(
   if (segment === undefined) throw new InputError('there is no such segment any more')
   const namesOf = (all: readonly { readonly name: string; readonly segment_id?: string }[]) =>
     all.filter(({ segment_id: of }) => of === id).map(({ name }) => name)
+  const known = await records(tenantId)
   for (const [kind, users] of [
-    ['alert', namesOf(await alerts.list(tenantId))],
+    ['alert', namesOf(known.filter(isAlert))],
+    ['digest', namesOf(known.filter(isDigest).map((digest) => ({ ...digest, name: `for ${digest.target}` })))],
     ['export', namesOf(await exports.list(tenantId))],
   ] as const) {
     if (users.length === 0) continue

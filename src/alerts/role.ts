@@ -1,4 +1,5 @@
 import { namedSources } from '../companies/companies.ts'
+import { ClickHouseHome } from '../companies/home.ts'
 import { Segments } from '../companies/segments/segments.ts'
 import { version } from '../config/version.ts'
 import type { ProcessContext } from '../process/context.ts'
@@ -8,6 +9,7 @@ import { connectReading, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { persisted } from '../stores/redis/durability/persisted.ts'
 import { Membership } from '../stores/redis/membership.ts'
 import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
+import { weekReader } from './digests/week.ts'
 import { Evaluator } from './evaluation/evaluator.ts'
 import { ClickHouseVisits } from './evaluation/visits.ts'
 import { linkBaseOf } from './link-base.ts'
@@ -35,6 +37,7 @@ export function alertRole(context: ProcessContext): Service[] {
   const evaluation = leaseOf('alerts')
   const occurrences = new RedisOccurrences(redis, evaluation, config.alertMessagesPerHour)
   const reading = connectReading(clickhouseUrl, 'alerts')
+  const reader = new QuestionReader(reading)
   const channels = new Channels({
     destinations: new Destinations({ allowsPrivate: config.webhookPrivate === 'on' }),
     secrets: new SecretBox(config),
@@ -50,7 +53,8 @@ export function alertRole(context: ProcessContext): Service[] {
   const evaluator = new Evaluator({
     lease: evaluation,
     ...{ alerts, occurrences, clock, log },
-    visits: new ClickHouseVisits(new QuestionReader(reading), namedSources(tenants), clock),
+    visits: new ClickHouseVisits(reader, namedSources(tenants), clock),
+    readWeek: weekReader(new ClickHouseHome(reader), namedSources(tenants)),
     segments: new Segments(redis, clock),
     getTenant: (id) => tenants.getTenant(id),
     retentionDays: config.retentionDays,

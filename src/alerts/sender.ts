@@ -83,7 +83,7 @@ export class Sender extends LeasedService {
       if (this.signal.aborted) break
       const alert = alerts.get(queue.alertId)
       // Removed, or paused.
-      if (alert === undefined || (queue.queue === 'due' && alert.paused !== undefined)) continue
+      if (alert === undefined || (queue.queue !== 'requested' && alert.paused !== undefined)) continue
       await this.#begin(alert, queue, nowMs)
     }
     return LOOK_EVERY_MS
@@ -138,7 +138,7 @@ export class Sender extends LeasedService {
     const attempt = await send(alert, delivery, this.#abort.signal)
     const { delivery: next, dueAtMs } = afterAttempt(delivery, attempt)
     const nowMs = clock.now()
-    const isLast = next.state === 'failed' && queue.queue === 'due' && delivery.type !== TEST_TYPE
+    const isLast = next.state === 'failed' && queue.queue !== 'requested' && delivery.type !== TEST_TYPE
     const pauses = isLast || attempt.status === GONE
     const holdMs = holdAfter(attempt)
     const settled = {

@@ -40,6 +40,11 @@ export const COMMANDS: readonly Listed[] = [
     async () => (await import('../alerts/commands/alert.ts')).alertCommand,
   ],
   [
+    'digest',
+    'send people the companies of the week by e-mail, every Monday or every day',
+    async () => (await import('../alerts/commands/digest.ts')).digestCommand,
+  ],
+  [
     'export',
     'write the companies of a segment to the object store by schedule',
     async () => (await import('../exports/commands/export.ts')).exportCommand,

@@ -3,15 +3,19 @@ import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../..
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { byId, rowsOfCompanies } from './companies.ts'
-import { type CompanyCondition, isVisible, targetOf } from './corrected.ts'
-import { companyDays, pageDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
+import { type CompanyCondition, isVisible, knownCompanies, targetOf } from './corrected.ts'
+import { companyDays, pageDays, type ReadBasis, readBasis, WITHIN, type Within } from './days.ts'
+import type { ResolvedFilter } from './filter.ts'
 import { ARE_INTENT_PAGES, HEAT_DAYS, heatOfDays } from './heat.ts'
-import { companiesSql, firstSeenSql, rowOf, type StoredCompanyRow } from './list.ts'
+import { companiesSql, firstSeenSql, matchingSql, rowOf, type StoredCompanyRow } from './list.ts'
 
 const DAY_MS = 86_400_000
 /** The days of a heat of today, and of one a week ago. */
 const HEAT_SPAN_DAYS = HEAT_DAYS + HOME.weekDays
-const AGO = 'toUInt8(toInt32({to:Date32}) - toInt32(day))'
+/** Days before the day of a parameter. */
+const ago = (to: string) => `toUInt8(toInt32({${to}:Date32}) - toInt32(day))`
+/** The days of all weeks. A filter of companies has its own `from` and `to`. */
+const IN_WEEKS: Within = (day) => ` AND ${day} >= {weeks_from:Date32} AND ${day} <= {weeks_to:Date32}`
 
 /** SQL of each day of this week and the one before, the oldest first. */
 const ofDays = (sqlOf: (ago: number) => string) =>
@@ -25,8 +29,9 @@ const list = (score: string, condition: string, rows: number = HOME.rows) =>
  * Everything about this week in one pass. A rise of visits is how far a week is above a usual one, in terms of the square root of a usual
  * one: 2 visits after 1 are less of a rise than 30 after 15. Heat needs the pages of events, so only the companies with the strongest rises
  * are compared by it.
+ * @param chosen SQL of the numbers of the companies to read; undefined: all
  */
-const weeksSql = (basis: ReadBasis) => `
+const weeksSql = (basis: ReadBasis, chosen: string | undefined) => `
   SELECT
     countIf(week_events > 0) AS now_companies,
     countIf(last_week_events > 0) AS before_companies,
@@ -51,13 +56,13 @@ const weeksSql = (basis: ReadBasis) => `
       ${ofDays((ago) => `visits_${ago}`)},
       last_week_events,
       last_week_visits,
-      {to:Date32} - start_ago AS start,
-      {to:Date32} - before_ago AS last_before,
+      {weeks_to:Date32} - start_ago AS start,
+      {weeks_to:Date32} - before_ago AS last_before,
       is_known_before,
       week_events > 0 AND first_day >= {week:Date32} AS is_new,
       round(past_visits / greatest(1, least(${HOME.usualWeeks}, dateDiff('day', first_day, {week:Date32}) / ${HOME.weekDays})), 1) AS usual_visits,
       week_events > 0 AND NOT is_new AND
-        dateDiff('day', if(is_known_before, last_before, greatest(first_day, {from:Date32} - 1)), start) >= ${HOME.awayDays} AS is_back,
+        dateDiff('day', if(is_known_before, last_before, greatest(first_day, {weeks_from:Date32} - 1)), start) >= ${HOME.awayDays} AS is_back,
       week_events > 0 AND NOT is_new AND NOT is_back AS is_known
     FROM
     (
@@ -73,17 +78,17 @@ const weeksSql = (basis: ReadBasis) => `
         ${ofDays((ago) => `sumIf(visits, ago = ${ago}) AS visits_${ago}`)},
         maxIf(ago, ago < ${HOME.weekDays}) AS start_ago,
         minIf(ago, ago >= ${HOME.weekDays}) AS before_ago
-      FROM (SELECT company, ${AGO} AS ago, events, visits FROM (${companyDays(basis, { within: WITHIN })}))
+      FROM (SELECT company, ${ago('weeks_to')} AS ago, events, visits FROM (${companyDays(basis, { within: IN_WEEKS })}))
       GROUP BY company
     ) AS weeks
     INNER JOIN (${firstSeenSql(basis)}) AS companies USING company
-    WHERE ${isVisible(basis, 'company')}
+    WHERE ${isVisible(basis, 'company')}${chosen === undefined ? '' : ` AND company IN (${chosen})`}
   )`
 
 /** The activity of companies on each day, for their heat today and a week ago too. */
 const companyDaysSql = (basis: ReadBasis, of: CompanyCondition) =>
   byId(`
-  SELECT company, ${AGO} AS ago, days.events AS events, visits, intents.events > 0 AS intent
+  SELECT company, ${ago('to')} AS ago, days.events AS events, visits, intents.events > 0 AS intent
   FROM (${companyDays(basis, { companies: of, within: WITHIN })}) AS days
   LEFT JOIN
   (
@@ -179,17 +184,22 @@ export class ClickHouseHome {
     this.#reader = reader
   }
 
-  async week(tenant: string, nowMs: number): Promise<HomeWeek> {
+  /** @param filter keeps the companies of the week; default: all */
+  async week(tenant: string, nowMs: number, filter?: ResolvedFilter): Promise<HomeWeek> {
     const before = (days: number) => utcDay(nowMs - days * DAY_MS)
     const { from, to } = weekOf(nowMs)
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
-    const span = { tenant, from: before(dayCount - 1), to }
     const basis = await readBasis(this.#reader, tenant, 'pages')
-    const [sums] = await this.#reader.rows<Sums & Pick<HomeWeek, 'daily_visits'> & Lists>(weeksSql(basis), {
-      ...span,
-      week: from,
-      last_week: before(2 * HOME.weekDays - 1),
-    })
+    const chosen = filter && matchingSql(tenant, basis, filter, knownCompanies(basis), 'companies.company')
+    const [sums] = await this.#reader.rows<Sums & Pick<HomeWeek, 'daily_visits'> & Lists>(
+      weeksSql(basis, chosen?.query),
+      {
+        ...chosen?.parameters,
+        ...{ tenant, weeks_from: before(dayCount - 1), weeks_to: to },
+        week: from,
+        last_week: before(2 * HOME.weekDays - 1),
+      },
+    )
     const found = sums!
     // Not only those that are rising: to know them first would take longer.
     const ids = [...found.newcomers, ...found.candidates, ...found.returned].map(([id]) => id)

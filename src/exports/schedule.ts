@@ -27,7 +27,7 @@ export function upcomingDue(one: Pick<ExportRecord, 'every' | 'at'>, nowMs: numb
 
 /** The due time whose file is not written yet, milliseconds; undefined: none. Of missed times only the last one is made up. */
 export function openDue(
-  one: Pick<ExportRecord, 'every' | 'at' | 'active_since' | 'paused'>,
+  one: Pick<ExportRecord, 'every' | 'at' | 'active_since'> & { readonly paused?: object | undefined },
   { dueMs: writtenMs }: { readonly dueMs: number },
   nowMs: number,
 ): number | undefined {

@@ -17,9 +17,8 @@ import {
   sourceIdOf,
 } from './key.ts'
 import type { KeyPage, StoredKey, StoredSource, TenantStore } from './stores.ts'
-import type { ApiKey, Tenant } from './tenancy.ts'
+import { type ApiKey, TENANT_ID, type Tenant } from './tenancy.ts'
 
-const SLUG = /^[a-z0-9-]{1,64}$/
 /** With 2^28 prefixes, repeated collisions mean that something else is wrong. */
 const PREFIX_ATTEMPTS_MAX = 10
 
@@ -86,7 +85,7 @@ export class TenantAdmin {
 
   /** @param name 1 to 64 of `[a-z0-9-]`; it becomes the tenant's id */
   async createTenant(name: string, options: TenantChange = {}): Promise<Tenant> {
-    if (!SLUG.test(name)) {
+    if (!TENANT_ID.test(name)) {
       throw new InputError(`a tenant's name must be 1 to 64 of a-z, 0-9 and "-", got ${JSON.stringify(name)}`)
     }
     const plan = options.plan ?? 'starter'

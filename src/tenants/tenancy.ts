@@ -7,9 +7,12 @@ import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { Enricher } from '../pipeline/event/enrichment.ts'
 import type { AddressMask } from '../pipeline/event/pseudonym.ts'
 
+/** The id of a tenant. Check a text of strangers before it becomes part of a key of Redis. */
+export const TENANT_ID = /^[a-z0-9-]{1,64}$/
+
 /** A customer. Keys, limits, quotas, dedup and accounts belong to a tenant. */
 export interface Tenant extends TenantRules {
-  /** A slug of `[a-z0-9-]`, 1 to 64 characters. */
+  /** As `TENANT_ID`. */
   readonly id: string
   /** Name of the plan. */
   readonly plan: string

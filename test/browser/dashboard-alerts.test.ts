@@ -203,7 +203,7 @@ test('a member saves a segment, gets a message when a company enters it, and see
     await remove()
     await main.getByRole('heading', { name: 'Companies', level: 1 }).waitFor()
     await page.getByRole('list', { name: 'Segments' }).waitFor({ state: 'detached' })
-    await checkNarrow(page, ['alerts', 'alerts/new', 'alerts/messages'].map(at))
+    await checkNarrow(page, ['alerts', 'alerts/new', 'alerts/digest', 'alerts/messages'].map(at))
   })
   assertClean([422])
 })

@@ -114,3 +114,88 @@ test('an alert by e-mail is tried, fires, and a refused message is shown and sen
     .waitFor()
   assertClean()
 })
+
+test('a digest is subscribed on its page, sent, and ended by the link of the mail', { skip }, async (t) => {
+  if (typeof browser === 'string') return
+  const [shared, tenant, address] = [await sharedSite(), 'digest', 'bo@site.example']
+  const { ready, origin, smtp } = shared
+  await ran(shared, 'tenant', 'create', tenant)
+  const { key } = JSON.parse(await ran(shared, 'key', 'create', tenant, '--json')) as { key: string }
+  const events = [{ ip: COMPANY_IP, timestamp: new Date(Date.now() - 2 * 86_400_000).toISOString() }]
+  const response = await fetch(`${ready.url}/v1/ingest`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ events }),
+  })
+  assert.equal(response.status, 200)
+  await ran(shared, 'segment', 'create', tenant, 'Callers', '--where', 'visits>=1,days=7')
+  const [context, reader] = [await browser.newContext(), await browser.newContext()]
+  t.after(() => Promise.all([context.close(), reader.close()]).then(() => {}))
+  const { page, assertAccessible, assertClean } = await openWatched(context, origin)
+  const visited = await openWatched(reader, origin)
+  await page.goto(await shared.signInLink())
+  await page.getByRole('button', { name: 'Sign out' }).waitFor()
+  const main = page.getByRole('main')
+  const before = smtp.mails.length
+  const mail = async (n: number) => {
+    await until(() => smtp.mails.length >= before + n)
+    return readMail(smtp.mails[before + n - 1]!).text
+  }
+  /** Opens a link of a mail, without a session. */
+  const open = async (text: string, path: string) => {
+    await visited.page.goto(new RegExp(`http\\S+/${path}\\?\\S+`).exec(text)![0])
+    await visited.page.getByText(address).waitFor()
+    await visited.assertAccessible()
+  }
+
+  await page.goto(`${origin}/t/${tenant}/companies`)
+  await main.getByText('1 company', { exact: true }).waitFor()
+  await page.goto(`${origin}/t/${tenant}/alerts`)
+  await main.getByRole('link', { name: 'Digest' }).click()
+  await main.getByLabel('E-mail address').fill(address)
+  await main.getByText('Every day', { exact: true }).click()
+  await main.getByRole('button', { name: 'Subscribe' }).click()
+  const row = main.getByRole('row').filter({ hasText: address })
+  await row.getByText('not confirmed', { exact: true }).waitFor()
+  await assertAccessible()
+  await open(await mail(1), 'confirm')
+  await visited.page.getByRole('button', { name: 'Confirm the address' }).click()
+  await visited.page.getByText(`${address} is confirmed`).waitFor()
+
+  await page.reload()
+  await row.getByText('on', { exact: true }).waitFor()
+  await row.getByText('Every day at 08:00 UTC').waitFor()
+  await main.getByRole('button', { name: `Actions for ${address}` }).click()
+  await page.getByRole('menuitem', { name: 'Send one now' }).click()
+  const digest = await mail(2)
+  assert.match(digest, /^1 company visited from .*\n\nTo look at today\n\n\S.* is new: 1 visit\.\nhttp/)
+  await page.goto(/http\S+companies\/of\S+/.exec(digest)![0])
+  await main.getByRole('heading', { level: 1 }).waitFor()
+
+  await page.goto(`${origin}/t/${tenant}/alerts/digest`)
+  await main.getByLabel('E-mail address').fill(address)
+  await main.getByLabel('Which companies').selectOption('Callers')
+  await main.getByRole('button', { name: 'Subscribe' }).click()
+  const other = row.filter({ hasText: 'Callers' })
+  await other.getByText('on', { exact: true }).waitFor()
+  await other.getByRole('button', { name: `Actions for ${address}` }).click()
+  await page.getByRole('menuitem', { name: 'Send one now' }).click()
+  const ofSegment = await mail(3)
+  assert.match(ofSegment, /^1 company of the segment Callers visited/)
+  await page.goto(/All companies of the segment Callers: (http\S+)/.exec(ofSegment)![1]!)
+  await main.getByRole('heading', { level: 1, name: 'Callers' }).waitFor()
+  assert.deepEqual(new URL(page.url()).searchParams.getAll('visits'), ['1'])
+  await page.goto(`${origin}/t/${tenant}/companies/segment?id=gone`)
+  await main.getByText('This segment is gone').waitFor()
+  await assertAccessible()
+
+  await open(digest, 'unsubscribe')
+  await visited.page.getByRole('button', { name: 'Unsubscribe' }).click()
+  await visited.page.getByText(`${address} gets no more of these mails`).waitFor()
+  await visited.assertAccessible()
+  await page.goto(`${origin}/t/${tenant}/alerts/digest`)
+  await other.waitFor()
+  assert.equal(await row.count(), 1)
+  assertClean()
+  visited.assertClean()
+})

@@ -56,6 +56,26 @@ test('segments and alerts are made, shown, copied and removed by commands', asyn
   const both = await run('alert', 'create', 'acme', 'Both', ...on, ...teams, '--slack', 'https://93.184.215.14/')
   assert.deepEqual([both.code, /one of --webhook, --slack, --teams and --email/.test(both.stderr)], [2, true])
   await run('alert', 'remove', 'acme', 'Team')
+
+  const subscribe = ['digest', 'subscribe', 'acme', 'Bo@b.example'] as const
+  const digest = await json(...subscribe, '--segment', 'Keen', '--every', 'day', '--at', '07:30', '--empty')
+  assert.deepEqual(
+    [digest.address, digest.every, digest.at, digest.segment, digest.sends_empty, digest.unconfirmed],
+    ['bo@b.example', 'day', '07:30', 'Keen', true, 'bo@b.example'],
+  )
+  const weekly = await json(...subscribe)
+  assert.deepEqual([weekly.every, weekly.at, weekly.segment, weekly.sends_empty], ['week', '08:00', null, false])
+  const again = await json(...subscribe, '--segment', 'Keen')
+  assert.deepEqual([again.digest_id, again.every, again.sends_empty], [digest.digest_id, 'week', false])
+  assert.deepEqual(await json('digest', 'list', 'acme'), [again, weekly])
+  assert.equal((await json('alert', 'list', 'acme')).length, 1, 'a digest is no alert')
+  const late = await run(...subscribe, '--at', '8:00')
+  assert.deepEqual([late.code, /is no time of day: write HH:MM/.test(late.stderr)], [2, true])
+  const kept = await run('segment', 'remove', 'acme', 'Keen')
+  assert.match(kept.stderr, /the alert Hot needs segment Keen/)
+  await json('digest', 'unsubscribe', 'acme', 'bo@b.example', '--segment', 'Keen')
+  assert.equal((await run('digest', 'unsubscribe', 'acme', 'bo@b.example', '--segment', 'Keen')).code, 2)
+  assert.deepEqual(await json('digest', 'list', 'acme'), [weekly])
   const needed = await run('segment', 'remove', 'acme', 'Keen')
   assert.deepEqual([needed.code, /the alert Hot needs segment Keen/.test(needed.stderr)], [2, true])
   assert.equal((await json('alert', 'pause', 'acme', 'Hot')).paused.by, 'person')
@@ -76,6 +96,8 @@ test('segments and alerts are made, shown, copied and removed by commands', asyn
   const { paused, ...others } = restored
   assert.deepEqual({ ...others, active_since: '' }, { ...JSON.parse(stored!), active_since: '' })
   assert.equal(paused.by, 'restore')
+  const digestOf = JSON.parse((await target.hget(keys.alertsOf('acme'), weekly.digest_id))!)
+  assert.deepEqual([digestOf.on, digestOf.paused.by], ['digest', 'restore'])
   const removal = new RedisTenantRemoval(target)
   await removal.mark('acme')
   await removal.removeKeys('acme')
@@ -108,5 +130,6 @@ test('segments and alerts are made, shown, copied and removed by commands', asyn
 
   await run('alert', 'remove', 'acme', 'Hot')
   await run('segment', 'remove', 'acme', 'Keen')
+  await json('digest', 'unsubscribe', 'acme', 'bo@b.example')
   assert.equal(await client.exists(keys.segmentsOf('acme'), keys.alertsOf('acme'), keys.alertingTenants()), 0)
 })

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AlertRecord } from '../../schemas/alert.ts'
 import { ALERT_MESSAGES_PER_HOUR } from '../../schemas/limits.ts'
-import { digestDue, Evaluator } from '../../src/alerts/evaluation/evaluator.ts'
+import { weekReader } from '../../src/alerts/digests/week.ts'
+import { Evaluator, WEEKLY } from '../../src/alerts/evaluation/evaluator.ts'
 import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import type { Message } from '../../src/alerts/messages.ts'
 import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
@@ -12,7 +13,9 @@ import { Sender } from '../../src/alerts/sender.ts'
 import { Channels } from '../../src/alerts/sending/channels.ts'
 import { Destinations } from '../../src/alerts/sending/destinations.ts'
 import { Mailer } from '../../src/alerts/sending/mail.ts'
+import { ClickHouseHome } from '../../src/companies/home.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
+import { lastDue } from '../../src/exports/schedule.ts'
 import { ClickHouseReenrichment } from '../../src/operations/reenrich/clickhouse.ts'
 import { judgeByRules } from '../../src/operations/reenrich/judge.ts'
 import { reenrich } from '../../src/operations/reenrich/reenrich.ts'
@@ -66,6 +69,7 @@ async function startEvaluator(t: TestContext, perHour = 1_000) {
   const evaluator = new Evaluator({
     ...{ lease, alerts, occurrences, segments, clock, log: silent, retentionDays: undefined, settleMs: 0 },
     visits,
+    readWeek: weekReader(new ClickHouseHome(new QuestionReader(reading)), async () => []),
     getTenant: (id) => store.getTenant(id),
     dashboardUrl: 'http://dash.example',
   })
@@ -616,7 +620,7 @@ test('a weekly digest is one message of the week, and an empty week has none', a
   await world.visit(['a.example'], ['b.example'])
   await world.evaluated()
   assert.deepEqual(await world.messages(alert), [])
-  const dueMs = digestDue(NOON + 7 * DAY_MS)
+  const dueMs = lastDue(WEEKLY, NOON + 7 * DAY_MS)
   assert.deepEqual([new Date(dueMs).getUTCDay(), new Date(dueMs).getUTCHours(), dueMs > NOON], [1, 8, true])
   world.clock.nowMs = dueMs
   const [digest] = await until(

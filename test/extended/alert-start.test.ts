@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AlertRecord } from '../../schemas/alert.ts'
-import { Evaluator } from '../../src/alerts/evaluation/evaluator.ts'
+import { type WeekMessage, weekReader } from '../../src/alerts/digests/week.ts'
 import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import type { Message } from '../../src/alerts/messages.ts'
 import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
+import { ClickHouseHome } from '../../src/companies/home.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
 import { touchedCompanies } from '../../src/pipeline/sinks/touched/touched-companies.ts'
-import { LeaseLostError } from '../../src/run/errors.ts'
-import type { Lease } from '../../src/run/leased-service.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -21,6 +20,7 @@ import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { addAlert } from '../support/alerts.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventInserter, eventRows } from '../support/event-rows.ts'
+import { Killer, SteppedEvaluator } from '../support/killer.ts'
 import { quiet, silent } from '../support/pipeline.ts'
 import { randomOf } from '../support/random.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -32,62 +32,6 @@ const clickhouse = await startTestClickHouse()
 const redis = await startTestRedis()
 const insert = eventInserter(clickhouse)
 let tenants = 0
-
-class Killed extends Error {}
-
-/** Kills its process at one of the next calls to a store: before the call, or after it was made and before its answer. */
-class Killer {
-  #callsLeft = Number.POSITIVE_INFINITY
-  isDead = false
-
-  constructor(callsLeft = Number.POSITIVE_INFINITY) {
-    this.#callsLeft = callsLeft
-  }
-
-  async #call<T>(make: () => Promise<T>): Promise<T> {
-    if (this.isDead || this.#callsLeft-- <= 0) {
-      this.isDead = true
-      throw new Killed()
-    }
-    const answer = await make()
-    if (this.#callsLeft-- <= 0) this.isDead = true
-    if (this.isDead) throw new Killed()
-    return answer
-  }
-
-  /** An object whose methods are calls to a store. */
-  over<T extends object>(store: T, of: readonly (keyof T)[]): T {
-    return new Proxy(store, {
-      get: (target, name) => {
-        const value = Reflect.get(target, name, target) as unknown
-        if (typeof value !== 'function') return value
-        if (!of.includes(name as keyof T)) return value.bind(target)
-        return (...args: unknown[]) => this.#call(async () => await value.apply(target, args))
-      },
-    })
-  }
-}
-
-/** An evaluator that works a turn at a time. As in a service, a turn that took longer than the lease is done again. */
-class Stepped extends Evaluator {
-  readonly #lease: Lease
-
-  constructor(options: ConstructorParameters<typeof Evaluator>[0]) {
-    super(options)
-    this.#lease = options.lease
-  }
-
-  async turn(): Promise<number> {
-    for (;;) {
-      try {
-        return await this.round()
-      } catch (error) {
-        if (!(error instanceof LeaseLostError)) throw error
-        await this.#lease.acquire(new AbortController().signal)
-      }
-    }
-  }
-}
 
 async function startWorld(t: TestContext) {
   const tenantId = `tenant-${tenants++}`
@@ -135,9 +79,13 @@ async function startWorld(t: TestContext) {
         async () => [],
         clock,
       )
-      return new Stepped({
+      return new SteppedEvaluator({
         ...{ lease, alerts, occurrences, segments, clock, log: silent, retentionDays: undefined, settleMs: 0 },
         visits: visitsOf(visits),
+        readWeek: weekReader(
+          new ClickHouseHome(killer.over(new QuestionReader(reading), ['rows']) as QuestionReader),
+          async () => [],
+        ),
         getTenant: (id) => store.getTenant(id),
         dashboardUrl: 'http://dash.example',
       })
@@ -309,6 +257,65 @@ test('above the limit of an hour, each company is in one message, and no hour ha
   assert.equal(all.length, kills * perHour + 1)
   const digests = messages.filter(({ type }) => type === 'alert.digest')
   assert.deepEqual([digests.length, new Set(digests.map(({ data }) => data.digest))], [kills, new Set(['limit'])])
+})
+
+test('a digest is one message for each subscriber and due time, wherever a process is killed', async (t) => {
+  const weeks = 12
+  const world = await startWorld(t)
+  const { tenantId, client, clock, deliveries, segments } = world
+  const segment = await segments.create(tenantId, 'Germans', 'country=DE,days=7')
+  const since = new Date(clock.nowMs).toISOString()
+  const subscribe = (record: Partial<AlertRecord>) =>
+    addAlert(client, tenantId, {
+      ...{ on: 'digest', to: 'email', target: 'a@b.example', every: 'week', at: '08:00' },
+      ...{ created_at: since, active_since: since, ...record },
+    })
+  const all = await subscribe({})
+  const germans = await subscribe({ segment_id: segment.id })
+  const always = await subscribe({ segment_id: segment.id, sends_empty: true, target: 'c@b.example' })
+  const sent: Record<string, string[]> = { [all.id]: [], [germans.id]: [], [always.id]: [] }
+  for (let week = 0; week < weeks; week++) {
+    const first = `c${week}.example`
+    const row = {
+      country_code: week % 2 === 0 ? 'DE' : 'FR',
+      extra: JSON.stringify({ url: 'https://x.example/pricing' }),
+    }
+    await world.stored([world.eventOf(first, row), world.eventOf('old.example', { country_code: 'FR' })])
+    // Later than the Monday: a process was down. Once two of them are missed.
+    clock.nowMs += (week === 5 ? 14 : 7) * DAY_MS
+    for (const callsLeft of [week, week + weeks, week + 2 * weeks])
+      await world
+        .evaluator(new Killer(callsLeft))
+        .turn()
+        .catch(() => {})
+    await world.evaluator().turn()
+    await world.evaluator().turn()
+  }
+  const { deliveries: found } = await deliveries.page(tenantId, { limit: 1_000 })
+  for (const { alertId, type, body } of found) {
+    const { data, timestamp } = JSON.parse(body) as WeekMessage
+    assert.equal(type, 'digest.week')
+    assert.deepEqual([timestamp.slice(11), new Date(timestamp).getUTCDay()], ['08:00:00.000Z', 1])
+    assert.equal(Date.parse(timestamp) - Date.parse(data.to), DAY_MS + 8 * 3_600_000)
+    sent[alertId]!.push(`${timestamp.slice(0, 10)} ${data.now.companies}`)
+  }
+  const mondays = Array.from({ length: weeks }, (_, i) => new Date(Date.UTC(2026, 10, 30 + 7 * (i < 5 ? i : i + 1))))
+  const day = (at: Date) => at.toISOString().slice(0, 10)
+  // The week before the Monday of week 5 is empty: its events are of the one before, whose digest was missed.
+  const count = (i: number, full: number) => (i === 5 ? 0 : full)
+  const of = (id: string) => sent[id]!.sort()
+  assert.deepEqual(
+    of(all.id),
+    mondays.flatMap((at, i) => (i === 5 ? [] : [`${day(at)} ${count(i, 2)}`])),
+  )
+  assert.deepEqual(
+    of(germans.id),
+    mondays.flatMap((at, i) => (i % 2 === 1 ? [] : [`${day(at)} 1`])),
+  )
+  assert.deepEqual(
+    of(always.id),
+    mondays.map((at, i) => `${day(at)} ${i % 2 === 1 ? 0 : 1}`),
+  )
 })
 
 /** The state of a company at a moment. */

@@ -11,14 +11,12 @@ import type {
   TestedAlertAnswer,
 } from '../../schemas/dashboard/alerts.ts'
 import type { ListedSegment, SegmentsAnswer } from '../../schemas/dashboard/segments.ts'
-import { AlertAdmin } from '../../src/alerts/admin.ts'
 import { AlertTrials } from '../../src/alerts/evaluation/trial.ts'
 import { ClickHouseVisits } from '../../src/alerts/evaluation/visits.ts'
 import { RedisAddresses } from '../../src/alerts/redis/address-store.ts'
 import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { newDelivery, RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
-import { RedisTestLimits } from '../../src/alerts/redis/test-limits.ts'
 import { Sender } from '../../src/alerts/sender.ts'
 import { Channels } from '../../src/alerts/sending/channels.ts'
 import { Destinations } from '../../src/alerts/sending/destinations.ts'
@@ -34,7 +32,7 @@ import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { messageAbout, occurrenceOf, Receiver, testSecrets } from '../support/alerts.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { type DashboardClient, startDashboard } from '../support/dashboard.ts'
+import { type DashboardClient, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
 import { member, redis, tenants } from '../support/dashboard-access.ts'
 import { type EventRow, eventInserter } from '../support/event-rows.ts'
 import { readMail, startMailServer } from '../support/mail.ts'
@@ -57,13 +55,7 @@ const visits = new ClickHouseVisits(new QuestionReader(reading), async () => [],
 const SESSION = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null })]
 
 function routesOf({ allowsPrivate = true, canEmail = false } = {}) {
-  const alerts = new AlertAdmin({
-    ...{ alerts: store, deliveries, segments, secrets: testSecrets, clock: systemClock },
-    destinations: new Destinations({ allowsPrivate }),
-    addresses: new RedisAddresses(redis),
-    limits: new RedisTestLimits(redis),
-    dashboardUrl: 'http://dash.example',
-  })
+  const alerts = testAlertAdmin(redis, systemClock, allowsPrivate)
   const parts = { alerts, alertActivity: store, deliveries, segments, canEmail }
   return [
     ...segmentRoutes({ ...parts, exports: new RedisExports(redis) }),

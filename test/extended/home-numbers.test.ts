@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { resolveFilter } from '../../src/companies/filter.ts'
 import { ClickHouseHome, type HomeWeek } from '../../src/companies/home.ts'
+import { parseWhere } from '../../src/companies/where.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import type { ModelState } from '../support/corrected-model.ts'
@@ -52,9 +54,10 @@ const numbersOf = ({ now, before, daily_visits: ofAll, ...lists }: HomeWeek) => 
   }
 }
 
-for (const [perDay, seed, companies] of [
-  ['few', 1, 60],
-  ['many', 2, 6],
+/** `visitsMin` of the filter. */
+for (const [perDay, seed, companies, visitsMin] of [
+  ['few', 1, 60, 3],
+  ['many', 2, 6, 12],
 ] as const) {
   test(`Home counts as a plain model of all events does: ${perDay} events of a company a day`, async () => {
     const tenant = `of-${perDay}`
@@ -93,6 +96,13 @@ for (const [perDay, seed, companies] of [
         modelHome(events, states, NOON_MS),
         `corrections of ${round}`,
       )
+      const filter = resolveFilter(parseWhere(`visits>=${visitsMin},days=7`), NOON_MS, [])
+      const filtered = numbersOf(await home.week(tenant, NOON_MS, filter))
+      assert.deepEqual(filtered, modelHome(events, states, NOON_MS, visitsMin), `filter of ${round}`)
+      const { companies: all } = modelHome(events, states, NOON_MS).now
+      const isPart = filtered.now.companies > 0 && filtered.now.companies < all
+      // Of few companies, corrections may leave only those with more visits.
+      assert.ok(isPart || perDay === 'many', `${filtered.now.companies} of ${all}`)
       const yesterday = events.filter(
         ({ timestamp, company_id }) => company_id !== '' && timestamp === NOON_MS - DAY_MS,
       )

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { Registry } from 'prom-client'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
+import { AlertAdmin } from '../../src/alerts/admin.ts'
 import { RedisAddresses } from '../../src/alerts/redis/address-store.ts'
+import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
+import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
+import { RedisTestLimits } from '../../src/alerts/redis/test-limits.ts'
+import { Destinations } from '../../src/alerts/sending/destinations.ts'
+import { Segments } from '../../src/companies/segments/segments.ts'
 import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
 import { People } from '../../src/dashboard/server/people.ts'
@@ -14,6 +20,7 @@ import type { SharedPages } from '../../src/dashboard/shared-links/shared-page.t
 import { type Clock, systemClock } from '../../src/run/clock.ts'
 import type { RedisClient } from '../../src/stores/redis/connect.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
+import { testSecrets } from './alerts.ts'
 import { testedEngine } from './engines.ts'
 import { silent } from './pipeline.ts'
 import { takePort } from './ports.ts'
@@ -60,6 +67,17 @@ export async function followLink(link: string): Promise<DashboardClient> {
   return new DashboardClient(url, cookie, token)
 }
 
+/** Alerts as the dashboard manages them, with secrets of the tests. */
+export function testAlertAdmin(redis: RedisClient, clock: Clock, allowsPrivate = true): AlertAdmin {
+  return new AlertAdmin({
+    ...{ alerts: new RedisAlerts(redis), deliveries: new RedisDeliveries(redis), segments: new Segments(redis, clock) },
+    ...{ secrets: testSecrets, clock, destinations: new Destinations({ allowsPrivate }) },
+    addresses: new RedisAddresses(redis),
+    limits: new RedisTestLimits(redis),
+    dashboardUrl: 'http://dash.example',
+  })
+}
+
 export interface TestDashboard {
   readonly url: string
   readonly sessions: Sessions
@@ -101,6 +119,7 @@ export async function startDashboard(
     mails: options.mails,
     addresses: new RedisAddresses(redis),
     sharedPages: options.sharedPages ?? { open: async () => ({ status: 404, body: '' }) },
+    digests: testAlertAdmin(redis, clock),
     findTenant: (id) => tenants.getTenant(id),
     persisted: options.persisted ?? (async () => {}),
     clock,

@@ -27,14 +27,22 @@ const visitsOf = (events: readonly EventRow[]) =>
 /** ClickHouse rounds a half to the even number. */
 const toEven = (value: number) => (value % 2 === 0.5 ? Math.floor(value) : Math.round(value))
 
-/** Home's view of these events. @param states corrections, by company */
-export function modelHome(events: readonly EventRow[], states: ReadonlyMap<string, ModelState>, nowMs: number) {
+/** Home's view of these events. @param states corrections, by company @param visitsMin least visits of a company this week */
+export function modelHome(
+  events: readonly EventRow[],
+  states: ReadonlyMap<string, ModelState>,
+  nowMs: number,
+  visitsMin = 0,
+) {
   const byCompany = new Map<string, EventRow[]>()
   for (const event of events) {
     const id = states.get(String(event.company_id))?.countsFor || String(event.company_id)
     if (id !== '') byCompany.set(id, [...(byCompany.get(id) ?? []), event])
   }
-  const all = [...byCompany].filter(([id]) => !states.get(id)?.hidden).map(([id, of]) => modelCompany(id, of, nowMs))
+  const all = [...byCompany]
+    .filter(([id]) => !states.get(id)?.hidden)
+    .map(([id, of]) => modelCompany(id, of, nowMs))
+    .filter(({ shown }) => shown.week_visits >= visitsMin)
   const sums = (week: 0 | 1) => ({
     companies: all.filter(({ weeks }) => weeks[week].events > 0).length,
     new_companies: all.filter(({ seenAgo }) => Math.floor(seenAgo / HOME.weekDays) === week).length,

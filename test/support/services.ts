@@ -353,6 +353,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       return new Evaluator({
         ...{ lease, alerts: new RedisAlerts(client), occurrences: new RedisOccurrences(client, lease) },
         visits: new ClickHouseVisits(new QuestionReader(undefined), async () => [], systemClock),
+        readWeek: async () => assert.fail('there is no digest'),
         segments: new Segments(client, systemClock),
         getTenant: (id) => new RedisTenantStore(client).getTenant(id),
         ...{ retentionDays: undefined, dashboardUrl: 'http://127.0.0.1', settleMs: 0, clock: systemClock, log: silent },
@@ -497,6 +498,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         people: {} as People,
         addresses: { addressOf: async () => undefined, confirm: async () => false },
         sharedPages: { open: async () => ({ status: 404, body: '' }) },
+        digests: { digestOfLink: async () => 'gone' as const, unsubscribe: async () => {} },
         routes: [],
         mails: undefined,
         findTenant: async () => undefined,

@@ -12,7 +12,7 @@ import { configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
 import { addSubcommand } from '../../terminal/subcommand.ts'
 import type { AlertAdmin } from '../admin.ts'
 import { waitsFor } from '../facts.ts'
-import type { Alert } from '../redis/alert-store.ts'
+import type { Alert, FiringAlert } from '../redis/alert-store.ts'
 
 interface AlertOptions {
   readonly on?: AlertType
@@ -27,7 +27,8 @@ interface AlertOptions {
   readonly json?: boolean
 }
 
-const SETTINGS = [...INSTANCE_SETTINGS, 'secretsKey', 'webhookPrivate', 'dashboardUrl'] as const
+/** Settings of the commands of alerts and digests. */
+export const ALERT_SETTINGS = [...INSTANCE_SETTINGS, 'secretsKey', 'webhookPrivate', 'dashboardUrl'] as const
 const TEST_MS = 30_000
 const LOOK_EVERY_MS = 100
 const TRY_DAYS_MAX = 365
@@ -50,7 +51,7 @@ function addCreate(alert: Command, context: CliContext): void {
     alert,
     'create <tenant> <name>',
     'create an alert; the secret of a webhook is shown this once',
-    SETTINGS,
+    ALERT_SETTINGS,
   )
     .addOption(new Option('--on <type>', 'when it fires').choices(ALERT_TYPES).makeOptionMandatory())
     .option('--segment <name>', 'only companies of this segment')
@@ -87,7 +88,7 @@ function addCreate(alert: Command, context: CliContext): void {
 }
 
 function addList(alert: Command, context: CliContext): void {
-  addSubcommand(alert, 'list <tenant>', 'list the alerts of a tenant', SETTINGS).action(
+  addSubcommand(alert, 'list <tenant>', 'list the alerts of a tenant', ALERT_SETTINGS).action(
     async (tenant: string, { json }: AlertOptions, command: Command) => {
       const [found, names] = await manage(context, tenant, command, async (admin, client) => {
         const { Segments } = await import('../../companies/segments/segments.ts')
@@ -108,7 +109,7 @@ function addList(alert: Command, context: CliContext): void {
 }
 
 function addTest(alert: Command, context: CliContext): void {
-  addSubcommand(alert, 'test <tenant> <name>', 'send an example now, and show the answer', SETTINGS).action(
+  addSubcommand(alert, 'test <tenant> <name>', 'send an example now, and show the answer', ALERT_SETTINGS).action(
     async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
       const attempt = await manage(context, tenant, command, async (admin) => {
         const id = await admin.test(await admin.named(tenant, name))
@@ -136,7 +137,7 @@ function addConfirm(alert: Command, context: CliContext): void {
     alert,
     'confirm <tenant> <address>',
     'confirm an e-mail address without its link; its alerts start',
-    SETTINGS,
+    ALERT_SETTINGS,
   ).action(async (tenant: string, given: string, { json }: AlertOptions, command: Command) => {
     const address = await manage(context, tenant, command, (admin) => admin.confirm(tenant, given))
     if (json) printJson(context.stdout, { tenant_id: tenant, address, confirmed: true })
@@ -149,7 +150,7 @@ function addPauseAndResume(alert: Command, context: CliContext): void {
     ['pause', 'stop an alert until it is resumed; events meanwhile are not reported'],
     ['resume', 'report new events again, and send the waiting messages'],
   ] as const) {
-    addSubcommand(alert, `${verb} <tenant> <name>`, about, SETTINGS).action(
+    addSubcommand(alert, `${verb} <tenant> <name>`, about, ALERT_SETTINGS).action(
       async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
         const changed = await manage(context, tenant, command, async (admin) =>
           admin[verb](await admin.named(tenant, name)),
@@ -161,20 +162,23 @@ function addPauseAndResume(alert: Command, context: CliContext): void {
 }
 
 function addRemove(alert: Command, context: CliContext): void {
-  addSubcommand(alert, 'remove <tenant> <name>', 'remove an alert; its waiting messages are not sent', SETTINGS).action(
-    async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
-      const removed = await manage(context, tenant, command, async (admin) => {
-        const found = await admin.named(tenant, name)
-        await admin.remove(found)
-        return found
-      })
-      printAlert(context, removed, json)
-    },
-  )
+  addSubcommand(
+    alert,
+    'remove <tenant> <name>',
+    'remove an alert; its waiting messages are not sent',
+    ALERT_SETTINGS,
+  ).action(async (tenant: string, name: string, { json }: AlertOptions, command: Command) => {
+    const removed = await manage(context, tenant, command, async (admin) => {
+      const found = await admin.named(tenant, name)
+      await admin.remove(found)
+      return found
+    })
+    printAlert(context, removed, json)
+  })
 }
 
 function addTry(alert: Command, context: CliContext): void {
-  addSubcommand(alert, 'try <tenant> <name>', 'show when an alert would have fired', SETTINGS)
+  addSubcommand(alert, 'try <tenant> <name>', 'show when an alert would have fired', ALERT_SETTINGS)
     .addOption(
       integerOption('days', 'n', 'the last UTC days, today included', { least: 1, most: TRY_DAYS_MAX, otherwise: 90 }),
     )
@@ -206,7 +210,7 @@ function addTry(alert: Command, context: CliContext): void {
 async function tryOn(
   given: Config,
   tenant: string,
-  { on, after_days: afterDays = ALERT_LIMITS.afterDays }: Alert,
+  { on, after_days: afterDays = ALERT_LIMITS.afterDays }: FiringAlert,
   where: string | undefined,
   days: number,
   sources: (tenantId: string) => Promise<readonly { readonly id: string; readonly name: string | undefined }[]>,
@@ -240,7 +244,8 @@ function printAlert(context: CliContext, found: Alert, json = false): void {
     ])
 }
 
-async function manage<T>(
+/** Passes the alerts of a tenant of an instance. */
+export async function manage<T>(
   context: CliContext,
   tenant: string,
   command: Command,
@@ -262,7 +267,7 @@ async function manage<T>(
 }
 
 /** An alert of a restore waits for two people: for its receiver, and for a member who resumes it. */
-function stateOf({ paused, unconfirmed }: Alert): string {
+export function stateOf({ paused, unconfirmed }: Alert): string {
   const waits = unconfirmed === undefined ? [] : [waitsFor(unconfirmed)]
   if (paused === undefined) return waits[0] ?? 'active'
   return [...waits, ...(paused.by === 'unconfirmed' ? [] : [`paused: ${paused.reason || 'by a person'}`])].join('; ')

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
 import type { Segment } from '../../companies/segments/segments.ts'
+import { lastDue } from '../../exports/schedule.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import { ALL_COMPANIES, FRESH_MS } from '../../pipeline/sinks/touched/touched-companies.ts'
 import type { Clock } from '../../run/clock.ts'
@@ -9,6 +10,8 @@ import { type Lease, LeasedService } from '../../run/leased-service.ts'
 import { type DelayBounds, pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
+import type { ReadWeek } from '../digests/week.ts'
+import { DigestWriter } from '../digests/writer.ts'
 import {
   type CompanyActivity,
   type DigestReason,
@@ -17,7 +20,7 @@ import {
   messageOf,
   withActivity,
 } from '../messages.ts'
-import type { Alert, RedisAlerts } from '../redis/alert-store.ts'
+import { type Alert, type Digest, isAlert, isDigest, type RedisAlerts } from '../redis/alert-store.ts'
 import type { Occurrence, RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
 import {
   correctionOf,
@@ -36,6 +39,7 @@ interface EvaluatorOptions {
   readonly alerts: RedisAlerts
   readonly occurrences: RedisOccurrences
   readonly visits: ClickHouseVisits
+  readonly readWeek: ReadWeek
   readonly segments: { list(tenantId: string): Promise<readonly Segment[]> }
   readonly getTenant: (id: string) => Promise<Tenant | undefined>
   /** Days that events are kept when the tenant has no number of its own; undefined: forever. */
@@ -57,14 +61,8 @@ const SWEEP_EVERY_MS = 600_000
 const CORRECT_EVERY_MS = 30_000
 const LOOP_DELAY: DelayBounds = { minMs: 500, maxMs: 10_000 }
 const HOUR_MS = 3_600_000
-/** The first of January 1970 was a Thursday. Digests go out on Mondays at 8:00 UTC. */
-const FIRST_DIGEST_MS = 4 * DAY_MS + 8 * HOUR_MS
-const WEEK_MS = 7 * DAY_MS
-
-/** When the last digest was due, milliseconds. */
-export function digestDue(nowMs: number): number {
-  return Math.floor((nowMs - FIRST_DIGEST_MS) / WEEK_MS) * WEEK_MS + FIRST_DIGEST_MS
-}
+/** When the e-mail of an alert with `digest: weekly` is sent. */
+export const WEEKLY = { every: 'week', at: '08:00' } as const
 
 /**
  * Finds when alerts fire. One process at a time does this, under a lease. It evaluates the state of the companies that the sink has noted,
@@ -72,6 +70,7 @@ export function digestDue(nowMs: number): number {
  */
 export class Evaluator extends LeasedService {
   readonly #options: EvaluatorOptions
+  readonly #digests: DigestWriter
   /** `clock.now()` of the last sweeps and corrections, by alert and by tenant. */
   readonly #sweptMs = new Map<string, number>()
   readonly #correctedMs = new Map<string, number>()
@@ -80,6 +79,10 @@ export class Evaluator extends LeasedService {
     const problem = 'alerts are not evaluated at the moment; nothing is lost'
     super({ ...options, name: 'alert evaluator', delay: LOOP_DELAY, problem })
     this.#options = options
+    this.#digests = new DigestWriter({
+      ...options,
+      contextOf: (digest, segments) => this.#contextOf(digest, segments),
+    })
   }
 
   protected override async round(): Promise<number> {
@@ -107,7 +110,8 @@ export class Evaluator extends LeasedService {
       return false
     }
     const known = new Map((await segments.list(tenantId)).map((segment) => [segment.id, segment]))
-    const active = (await alerts.list(tenantId)).filter(({ paused }) => paused === undefined)
+    const unpaused = (await alerts.list(tenantId)).filter(({ paused }) => paused === undefined)
+    const active = unpaused.filter(isAlert)
     const correctors = active.filter(({ on }) => on === 'company.corrected')
     const ready: Alert[] = []
     for (const alert of active) if (await this.#prepare(alert, known, correctors)) ready.push(alert)
@@ -126,6 +130,8 @@ export class Evaluator extends LeasedService {
       if (single.length > 0) await this.#evaluate(tenantId, ready, known, single)
       await occurrences.forgetTouched(tenantId, touched)
     }
+    // Last: alerts do not wait for them.
+    await this.#sendDigests(unpaused.filter(isDigest), known)
     return touched.length === TOUCHED_PER_TURN
   }
 
@@ -390,7 +396,7 @@ export class Evaluator extends LeasedService {
     const { digestMs, digestFromMs } = await occurrences.progress(alert.id)
     const reason: DigestReason = alert.digest ?? 'limit'
     const isWeekly = reason === 'weekly'
-    const dueMs = isWeekly ? digestDue(clock.now()) : Math.floor(clock.now() / HOUR_MS) * HOUR_MS
+    const dueMs = isWeekly ? lastDue(WEEKLY, clock.now()) : Math.floor(clock.now() / HOUR_MS) * HOUR_MS
     const fromMs = isWeekly ? Date.parse(alert.created_at) : digestFromMs
     if (fromMs === 0 || dueMs <= fromMs || digestMs >= dueMs) return
     const found = await occurrences.digest(alert.id)
@@ -399,6 +405,13 @@ export class Evaluator extends LeasedService {
     const digest = { lines, total: found.length, reason }
     const message = digestMessage(digest, this.#contextOf(alert, segments), clock.now())
     await occurrences.sendDigest(alert, found.length, message, dueMs, clock.now())
+  }
+
+  async #sendDigests(digests: readonly Digest[], segments: ReadonlyMap<string, Segment>): Promise<void> {
+    const isGone = ({ segment_id: id }: Digest) => id !== undefined && !segments.has(id)
+    for (const digest of digests.filter(isGone)) await this.#pause(digest, 'its segment was removed')
+    const kept = digests.filter((digest) => !isGone(digest))
+    if (kept.length > 0) await this.#digests.write(kept, segments)
   }
 
   #contextOf(alert: Alert, segments: ReadonlyMap<string, Segment>): MessageContext {

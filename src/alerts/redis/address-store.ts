@@ -67,6 +67,11 @@ export class RedisAddresses {
     return (await answered(confirmScript.run(this.#client, names, args))) !== null
   }
 
+  /** An address has to confirm again, unless an alert sends there. */
+  async forget({ tenantId, address }: TenantAddress): Promise<void> {
+    await answered(this.#client.srem(keys.confirmedAddresses(tenantId), address))
+  }
+
   /** Removes the addresses of a tenant, and its links. */
   async removeAll(tenantId: string): Promise<void> {
     await this.#client.del(keys.confirmedAddresses(tenantId))

@@ -1,4 +1,4 @@
-import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
+import { ALERT_LIMITS, type AlertRecord, type AlertType } from '../../../schemas/alert.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
@@ -9,17 +9,32 @@ import { answered, memberOf } from './delivery-store.ts'
 
 const using = './alerts.lua'
 const writeScript = loadScript(import.meta.url, './writeAlert-6.lua', { using })
-const removeScript = loadScript(import.meta.url, './removeAlert-9.lua', { using })
+const removeScript = loadScript(import.meta.url, './removeAlert-10.lua', { using })
 
-/** An alert of a tenant. */
+/** An alert of a tenant, or a subscription to its digest. */
 export interface Alert extends AlertRecord {
   readonly id: string
   readonly tenantId: string
 }
 
+/** A subscription to the digest of a tenant. */
+export type Digest = Alert & { readonly on: 'digest' } & Required<Pick<AlertRecord, 'every' | 'at'>>
+
+export function isDigest(alert: Alert): alert is Digest {
+  return alert.on === 'digest'
+}
+
+/** An alert, as opposed to a subscription to the digest. */
+export type FiringAlert = Alert & { readonly on: AlertType }
+
+export function isAlert(alert: Alert): alert is FiringAlert {
+  return alert.on !== 'digest'
+}
+
 /** Changes of an alert; null removes a field. */
-export type AlertChange = Partial<Pick<AlertRecord, 'name' | 'active_since'>> & {
+export type AlertChange = Partial<Pick<AlertRecord, 'name' | 'active_since' | 'every' | 'at' | 'secret'>> & {
   readonly paused?: AlertRecord['paused'] | null
+  readonly sends_empty?: true | null
 }
 
 /** The last actions of an alert. */
@@ -65,16 +80,21 @@ export class RedisAlerts {
    * @throws InputError when its name is taken, or the tenant has too many
    */
   async create({ id, tenantId, ...record }: Alert, message?: Delivery): Promise<Alert> {
-    const args: (string | number)[] = [tenantId, id, JSON.stringify(record), ALERT_LIMITS.alertsMax]
+    const [max, what] =
+      record.on === 'digest' ? [ALERT_LIMITS.digestsMax, 'digests'] : [ALERT_LIMITS.alertsMax, 'alerts']
+    const args: (string | number)[] = [tenantId, id, JSON.stringify(record), max]
     if (message !== undefined) {
       const member = memberOf({ tenantId, alertId: id, queue: 'requested' })
       args.push(message.id, JSON.stringify(message), message.createdAtMs, member)
     }
     const json = await this.#write(tenantId, id, args)
+    if (json === 0 && record.on === 'digest') {
+      throw new InputError(`${record.target} was subscribed at the same moment: look at the list again`)
+    }
     if (json === 0) {
       throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(record.name)}`, { field: 'name' })
     }
-    if (json === 1) throw new InputError(`a tenant has at most ${ALERT_LIMITS.alertsMax} alerts: remove one first`)
+    if (json === 1) throw new InputError(`a tenant has at most ${max} ${what}: remove one first`)
     return { ...(JSON.parse(String(json)) as AlertRecord), id, tenantId }
   }
 

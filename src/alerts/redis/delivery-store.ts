@@ -5,7 +5,7 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import { type Delivery, QUEUES, type Queue } from '../delivery.ts'
+import { type Delivery, QUEUES, type Queue, WEEK_TYPE } from '../delivery.ts'
 
 /** Turns a failure of Redis into an `UnavailableError`. */
 export const answered = answeredOr('the store of alerts does not answer')
@@ -61,10 +61,7 @@ export class RedisDeliveries {
   /** The queues that are not empty. */
   async queues(): Promise<DeliveryQueue[]> {
     const members = await this.#client.smembers(keys.deliveryQueues())
-    return members.map((member) => {
-      const [tenantId, alertId, queue] = member.split(' ') as [string, string, Queue]
-      return { tenantId, alertId, queue }
-    })
+    return members.map(queueOf)
   }
 
   /** Ids of messages that are due, oldest due time first. */
@@ -129,14 +126,14 @@ export class RedisDeliveries {
   }
 
   /**
-   * Adds a message that a person requested.
+   * Adds a message that a person requested, or of a digest.
    * @param rev its revision now; undefined: it is new
    * @returns false when it has changed meanwhile
    * @throws InputError when too many wait
    */
   async add(tenantId: string, delivery: Delivery, dueAtMs: number, rev?: number): Promise<boolean> {
-    const { id, alertId, createdAtMs } = delivery
-    const queue = { tenantId, alertId, queue: 'requested' } as const
+    const { id, alertId, createdAtMs, type } = delivery
+    const queue = { tenantId, alertId, queue: type === WEEK_TYPE ? 'digest' : 'requested' } as const
     const names = [
       keys.deliveries(tenantId),
       keys.deliveryTimes(tenantId),
@@ -242,7 +239,15 @@ export class RedisDeliveries {
   }
 }
 
-/** Member of the set of queues. */
+/**
+ * Member of the set of queues. A sender of an earlier version would mail a digest without the link that ends it. It takes the second word for
+ * the id of an alert, and leaves the queue alone when there is none.
+ */
 export function memberOf({ tenantId, alertId, queue }: DeliveryQueue): string {
-  return `${tenantId} ${alertId} ${queue}`
+  return queue === 'digest' ? `${tenantId} digest ${alertId}` : `${tenantId} ${alertId} ${queue}`
+}
+
+function queueOf(member: string): DeliveryQueue {
+  const [tenantId, one, other] = member.split(' ') as [string, string, string]
+  return one === 'digest' ? { tenantId, alertId: other, queue: one } : { tenantId, alertId: one, queue: other as Queue }
 }

@@ -9,14 +9,14 @@ import type { ShareLease } from '../../stores/redis/membership.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { Delivery } from '../delivery.ts'
 import { type DigestLine, digestLine, type Message } from '../messages.ts'
-import type { Alert } from './alert-store.ts'
+import { type Alert, isAlert } from './alert-store.ts'
 import { memberOf } from './delivery-store.ts'
 
 const using = ['../../stores/redis/members.lua', './alerts.lua']
 const recordScript = loadScript(import.meta.url, './recordOccurrences-13.lua', { using })
 const keepScript = loadScript(import.meta.url, './keepMembers-6.lua', { using })
 const correctScript = loadScript(import.meta.url, './correctReported-N.lua', { using })
-const digestScript = loadScript(import.meta.url, './sendDigest-9.lua', { using })
+const digestScript = loadScript(import.meta.url, './sendDigest-10.lua', { using })
 const forgetScript = loadScript(import.meta.url, './forgetTouched-1.lua')
 
 /** No alert fires for a visit that is older than `FRESH_MS`, so an older record is not needed. */
@@ -267,9 +267,20 @@ export class RedisOccurrences {
     return lines.map((line) => (line === '' ? undefined : (JSON.parse(line) as DigestLine)))
   }
 
-  /** Sends the first lines of a digest as one message, once there is room for it. @param lines how many */
-  async sendDigest(alert: Alert, lines: number, message: Message, dueMs: number, nowMs: number): Promise<void> {
+  /**
+   * Writes the message of a due time once, when there is room for it and the alert is still active. For an alert, it replaces the first
+   * lines of its digest.
+   * @param lines how many; 0: the due time is done without a message
+   */
+  async sendDigest(
+    alert: Alert,
+    lines: number,
+    message: Pick<Message, 'type'>,
+    dueMs: number,
+    nowMs: number,
+  ): Promise<void> {
     const { id, tenantId } = alert
+    const queue = isAlert(alert) ? 'due' : 'digest'
     const delivery = newDelivery(alert, messageId(id, `digest\n${dueMs}`), message, nowMs, {
       companyId: '',
       companyName: '',
@@ -279,13 +290,14 @@ export class RedisOccurrences {
       keys.digestOf(id),
       keys.deliveries(tenantId),
       keys.deliveryTimes(tenantId),
-      keys.waitingDeliveries(id, 'due'),
+      keys.waitingDeliveries(id, queue),
       keys.deliveryQueues(),
+      keys.alertsOf(tenantId),
     ]
-    const queue = memberOf({ tenantId, alertId: id, queue: 'due' })
-    const args = [dueMs, lines, delivery.id, JSON.stringify(delivery), nowMs, queue]
-    const limit = alert.digest === undefined ? this.#perHour : ''
-    await this.#lease.run(digestScript, names, [...args, limit])
+    const member = memberOf({ tenantId, alertId: id, queue })
+    const args = [dueMs, lines, delivery.id, JSON.stringify(delivery), nowMs, member]
+    const limit = alert.digest === undefined && queue === 'due' ? this.#perHour : ''
+    await this.#lease.run(digestScript, names, [...args, limit, id])
   }
 
   /**

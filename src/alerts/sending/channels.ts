@@ -5,7 +5,17 @@ import { cutText } from '../../run/cut-text.ts'
 import { retryAfterMs } from '../../run/retry-after.ts'
 import { timeLimit } from '../../run/time-limit.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
-import { type Attempt, CONFIRM_TYPE, type Delivery, GONE, RETRY_AFTER_MAX_MS, shortened } from '../delivery.ts'
+import {
+  type Attempt,
+  CONFIRM_TYPE,
+  type Delivery,
+  GONE,
+  RETRY_AFTER_MAX_MS,
+  shortened,
+  WEEK_TYPE,
+} from '../delivery.ts'
+import { weekMail } from '../digests/mail.ts'
+import type { WeekMessage } from '../digests/week.ts'
 import { waitsFor } from '../facts.ts'
 import { type ConfirmMessage, confirmText, type Message, textOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
@@ -91,6 +101,7 @@ export class Channels {
   async #mail(alert: Alert, delivery: Delivery, signal: AbortSignal) {
     const { mailer } = this.#options
     if (mailer === undefined) return { error: 'SMTP_URL is not set, so e-mail cannot be sent' }
+    if (delivery.type === WEEK_TYPE) return await this.#mailWeek(alert, delivery, mailer, signal)
     const isConfirm = delivery.type === CONFIRM_TYPE
     if (alert.unconfirmed !== undefined && !isConfirm) return { error: `the alert ${waitsFor(alert.unconfirmed)}` }
     const { subject, lines } = isConfirm ? this.#question(delivery) : textOf(JSON.parse(delivery.body) as Message)
@@ -98,16 +109,33 @@ export class Channels {
     return { answer: await mailer.send(mail, signal) }
   }
 
+  async #mailWeek(alert: Alert, { id, body }: Delivery, mailer: Mailer, signal: AbortSignal) {
+    if (alert.unconfirmed !== undefined) return { error: `the digest ${waitsFor(alert.unconfirmed)}` }
+    const message = JSON.parse(body) as WeekMessage
+    const unsubscribeUrl = `${message.data.unsubscribe_url}&key=${this.#opened(alert, 'the link that unsubscribes')}`
+    const { subject, lines, html } = weekMail(message, unsubscribeUrl)
+    return {
+      answer: await mailer.send(
+        { id, to: alert.target, subject, text: lines.join('\n'), html, unsubscribeUrl },
+        signal,
+      ),
+    }
+  }
+
   #question({ id, body }: Delivery) {
     const { data } = JSON.parse(body) as ConfirmMessage
     return confirmText(data, this.#options.secrets.open(data.link, id))
   }
 
-  #secretOf({ id, secret = '' }: Alert): AlertSecret {
+  #secretOf(alert: Alert): AlertSecret {
+    return JSON.parse(this.#opened(alert, 'the destination')) as AlertSecret
+  }
+
+  #opened({ id, secret = '' }: Alert, what: string): string {
     try {
-      return JSON.parse(this.#options.secrets.open(secret, id)) as AlertSecret
+      return this.#options.secrets.open(secret, id)
     } catch (error) {
-      throw new Error(`the destination ${(error as Error).message}`)
+      throw new Error(`${what} ${(error as Error).message}`)
     }
   }
 }

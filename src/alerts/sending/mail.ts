@@ -14,6 +14,10 @@ interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** The same for programs that show HTML. */
+  readonly html?: string | undefined
+  /** Ends a subscription: shown as a button by programs for mail (RFC 2369), at once if it is https (RFC 8058). */
+  readonly unsubscribeUrl?: string | undefined
 }
 
 /** For each step of a conversation. */
@@ -34,7 +38,7 @@ export class Mailer {
    * Resolves with the answer of the server when it has accepted the mail.
    * @param signal ends the attempt, with its connection
    */
-  async send({ id, to, subject, text }: Mail, signal: AbortSignal): Promise<string> {
+  async send({ id, to, subject, text, html, unsubscribeUrl }: Mail, signal: AbortSignal): Promise<string> {
     const { createTransport } = await import('nodemailer')
     this.#transport ??= createTransport(this.#settings())
     const { from } = this.#options
@@ -42,11 +46,11 @@ export class Mailer {
     const limit = timeLimit(MAIL_MS, signal)
     try {
       const sent = await this.#transport.sendMail({
-        ...{ from, subject, text },
+        ...{ from, subject, text, html },
         // Not a list: an address with a comma in it is one address.
         to: { name: '', address: to },
         messageId: `<${id}@${host}>`,
-        headers: { 'Auto-Submitted': 'auto-generated' },
+        headers: { 'Auto-Submitted': 'auto-generated', ...(unsubscribeUrl && listHeaders(unsubscribeUrl)) },
         signal: limit,
       })
       return String((sent as { response?: string }).response ?? '')
@@ -60,5 +64,13 @@ export class Mailer {
   #settings() {
     const times = { connectionTimeout: SMTP_MS, greetingTimeout: SMTP_MS, socketTimeout: SMTP_MS, dnsTimeout: SMTP_MS }
     return { url: this.#options.url, ...times, disableFileAccess: true, disableUrlAccess: true }
+  }
+}
+
+function listHeaders(url: string): Readonly<Record<string, string>> {
+  const isOneClick = url.startsWith('https:')
+  return {
+    'List-Unsubscribe': `<${url}>`,
+    ...(isOneClick && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
   }
 }

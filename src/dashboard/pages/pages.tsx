@@ -18,6 +18,7 @@ import type { ComponentType } from 'preact'
 import type { DashboardRole } from '../../../schemas/dashboard/roles.ts'
 import type { PageProps } from './lib/page-props.ts'
 import { Accuracy } from './pages/accuracy.tsx'
+import { DigestPage } from './pages/alerts/digest.tsx'
 import { Messages } from './pages/alerts/messages.tsx'
 import { NewAlert } from './pages/alerts/new-alert.tsx'
 import { Alerts } from './pages/alerts.tsx'
@@ -34,6 +35,7 @@ import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
 import { ReadPages } from './pages/read-pages.tsx'
 import { Received } from './pages/received.tsx'
+import { SegmentLink } from './pages/segment-link.tsx'
 import { SETTINGS_TABS, settingsPage } from './pages/settings.tsx'
 import { Sources } from './pages/sources.tsx'
 import { OverviewMoved, Start, TenantStart } from './pages/start.tsx'
@@ -87,6 +89,7 @@ export const PAGES: readonly PageEntry[] = [
     page: Company,
     title: 'Company',
   },
+  { path: '/t/:tenant/companies/segment', page: SegmentLink, title: 'Segment' },
   { path: '/t/:tenant/companies/unknown', page: UnknownNetworks, title: 'Visits without a company' },
   {
     path: '/t/:tenant/pages',
@@ -100,6 +103,7 @@ export const PAGES: readonly PageEntry[] = [
     nav: { label: 'Alerts', icon: Bell, group: 'companies' },
   },
   { path: '/t/:tenant/alerts/new', page: NewAlert, title: 'New alert', role: 'member' },
+  { path: '/t/:tenant/alerts/digest', page: DigestPage, title: 'Digest' },
   { path: '/t/:tenant/alerts/messages', page: Messages, title: 'Messages of alerts' },
   {
     path: '/t/:tenant/exports',

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { alertAdmin } from '../../alerts/admin.ts'
+import { weekReader } from '../../alerts/digests/week.ts'
 import { AlertTrials } from '../../alerts/evaluation/trial.ts'
 import { linkBaseOf } from '../../alerts/link-base.ts'
 import { RedisAddresses } from '../../alerts/redis/address-store.ts'
@@ -8,6 +9,7 @@ import { RedisDeliveries } from '../../alerts/redis/delivery-store.ts'
 import { RedisTestLimits } from '../../alerts/redis/test-limits.ts'
 import { Destinations } from '../../alerts/sending/destinations.ts'
 import { Mailer } from '../../alerts/sending/mail.ts'
+import { namedSources } from '../../companies/companies.ts'
 import { correctionsLock } from '../../companies/corrections/lock.ts'
 import { Segments } from '../../companies/segments/segments.ts'
 import { version } from '../../config/version.ts'
@@ -35,6 +37,7 @@ import { Access } from '../server/access.ts'
 import { EventStreams } from '../server/event-streams.ts'
 import { People } from '../server/people.ts'
 import type { AlertDependencies } from '../server/routes/alerts.ts'
+import type { DigestDependencies } from '../server/routes/digests.ts'
 import type { ExportDependencies } from '../server/routes/exports.ts'
 import type { SegmentDependencies } from '../server/routes/segments.ts'
 import type { UploadDependencies } from '../server/routes/uploads.ts'
@@ -87,6 +90,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const mails = mailsOf(context, redis, { sessions, people: personStore, tenants })
   const settings = settingsOf(context, redis, { sessions, people, mails, sharedLinks }, tables)
   const { sample, removal } = sampleOf(context, redis, uploads.jobs)
+  const alerting = alertDependencies(context, redis, exportFiles, tables, tenants)
   const routes = dashboardRoutes({
     ...{
       tenants,
@@ -118,7 +122,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     ...live,
     sharedLinks,
     publicUrl,
-    ...alertDependencies(context, redis, exportFiles, tables),
+    ...alerting,
   })
   let http: HttpServer | undefined
   const listener: Service = {
@@ -137,6 +141,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
           ...{ links: sharedLinks, companies, counters, findTenant, clock },
           segments: new Segments(redis, clock),
         }),
+        digests: alerting.alerts,
         routes,
         findTenant,
         persisted: () => orUnavailable(persisted(redis), 'the change may not be on disk yet'),
@@ -195,8 +200,9 @@ function alertDependencies(
   { config, telemetry: { clock }, archiveLocation }: ProcessContext,
   redis: RedisClient,
   exportFiles: ObjectStore,
-  { alertVisits }: Pick<DashboardTables, 'alertVisits'>,
-): AlertDependencies & SegmentDependencies & Omit<ExportDependencies, 'clock'> {
+  { alertVisits, home }: Pick<DashboardTables, 'alertVisits' | 'home'>,
+  tenants: RedisTenantStore,
+): AlertDependencies & Omit<DigestDependencies, 'clock'> & SegmentDependencies & Omit<ExportDependencies, 'clock'> {
   const scheduledExports = new ExportAdmin(redis, clock)
   return {
     alerts: alertAdmin(redis, config, clock),
@@ -206,6 +212,8 @@ function alertDependencies(
     exports: scheduledExports.exports,
     ...{ scheduledExports, archiveLocation, exportFiles },
     alertTrials: new AlertTrials(alertVisits, clock),
+    readWeek: weekReader(home, namedSources(tenants)),
+    persons: new RedisPersonStore(redis),
     canEmail: config.smtpUrl !== undefined,
   }
 }

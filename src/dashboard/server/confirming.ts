@@ -4,7 +4,8 @@ import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import type { Clock } from '../../run/clock.ts'
-import { escaped, pageWithoutScripts } from './sign-in-page.ts'
+import { escaped } from '../../run/escaped.ts'
+import { pageWithoutScripts } from './sign-in-page.ts'
 
 interface ConfirmingOptions {
   readonly addresses: Pick<RedisAddresses, 'addressOf' | 'confirm'>
@@ -15,7 +16,7 @@ interface ConfirmingOptions {
   readonly clock: Clock
 }
 
-/** Confirms e-mail addresses of alerts by link, without a session. A link asks first: programs that scan mail open links too. */
+/** Confirms e-mail addresses of alerts and digests by link, without a session. A link asks first: programs that scan mail open links too. */
 export class Confirming {
   readonly #options: ConfirmingOptions
 
@@ -31,7 +32,7 @@ export class Confirming {
     const { address, tenantId } = found
     return this.#page(
       200,
-      `<p>Alerts of ${escaped(tenantId)} will send messages to ${escaped(address)} once you confirm it.</p>
+      `<p>${escaped(address)} gets alerts or digests of ${escaped(tenantId)} once you confirm it.</p>
 <form class="ui-stack" method="post" action="/confirm"><input type="hidden" name="token" value="${escaped(token)}">
 <p><button type="submit" class="ui-button is-primary">Confirm the address</button></p></form>`,
     )
@@ -49,14 +50,14 @@ export class Confirming {
     await persisted()
     return this.#page(
       200,
-      `<p>${escaped(found.address)} is confirmed. You get messages about new events from now on. You can close this page.</p>`,
+      `<p>${escaped(found.address)} is confirmed. Its mails start now. You can close this page.</p>`,
     )
   }
 
   #gone(): HttpResponse {
     return this.#page(
       404,
-      `<p>This link does not work: it was used, or is older than ${CONFIRM_DAYS} days. Ask the author of the alert to send another.</p>`,
+      `<p>This link does not work: it was used, or is older than ${CONFIRM_DAYS} days. Ask the person who entered your address to send another.</p>`,
     )
   }
 

@@ -5,6 +5,7 @@ import { type AlertDependencies, alertRoutes } from './routes/alerts.ts'
 import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
+import { type DigestDependencies, digestRoutes } from './routes/digests.ts'
 import { type ExportDependencies, exportRoutes } from './routes/exports.ts'
 import { type FaviconDependencies, faviconRoutes } from './routes/favicons.ts'
 import { type FirstStepsDependencies, firstStepRoutes } from './routes/first-steps.ts'
@@ -46,6 +47,7 @@ interface DashboardDependencies
     IntentPageDependencies,
     SegmentDependencies,
     AlertDependencies,
+    DigestDependencies,
     ExportDependencies,
     SharedLinkDependencies,
     AccuracyDependencies,
@@ -77,6 +79,7 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...intentPageRoutes(parts),
     ...segmentRoutes(parts),
     ...alertRoutes(parts),
+    ...digestRoutes(parts),
     ...exportRoutes(parts),
     ...sharedLinkRoutes(parts),
     ...accuracyRoutes(parts),

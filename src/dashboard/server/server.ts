@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { TObject, TSchema } from 'typebox'
+import type { AlertAdmin } from '../../alerts/admin.ts'
 import type { RedisAddresses } from '../../alerts/redis/address-store.ts'
 import type { EngineChoice } from '../../http/engine/choose.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
@@ -28,6 +29,7 @@ import type { DashboardRoute } from './route.ts'
 import { isCsrfToken, type Session, type Sessions } from './sessions.ts'
 import type { SignInMails } from './sign-in-mails.ts'
 import { Signing } from './signing.ts'
+import { Unsubscribing } from './unsubscribing.ts'
 
 interface DashboardOptions {
   readonly host: string
@@ -44,6 +46,7 @@ interface DashboardOptions {
   readonly sharedPages: Pick<SharedPages, 'open'>
   /** Undefined: SMTP_URL is not set. */
   readonly mails: Pick<SignInMails, 'request'> | undefined
+  readonly digests: Pick<AlertAdmin, 'digestOfLink' | 'unsubscribe'>
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
   /** Resolves when earlier changes are on disk. */
@@ -145,7 +148,10 @@ class Gate {
     return [{ method, path, endpoint: { path, bodyMaxBytes, streamsBody, respond: this.#guarded(respond, headers) } }]
   }
 
-  /** `/sign-in` starts a session, `/sign-in/mail` mails a link for one, `/sign-out` ends it, `/confirm` confirms the e-mail address of an alert. */
+  /**
+   * `/sign-in` starts a session, `/sign-in/mail` mails a link for one, `/sign-out` ends it, `/confirm` confirms the e-mail address of an alert,
+   * `/unsubscribe` ends a digest.
+   */
   signing({ index }: PageFiles): Target[] {
     const { sessions, people, clock, onSignedOut = () => {} } = this.#options
     const [cookie, access] = [this.#cookie, this.#access]
@@ -157,7 +163,7 @@ class Gate {
     })
     const [inPath, outPath] = ['/sign-in', '/sign-out']
     const confirm = endpoint(inPath, (exchange) => signing.confirm(exchange))
-    const { addresses, persisted } = this.#options
+    const { addresses, digests, persisted } = this.#options
     const confirming = new Confirming({ addresses, persisted, index: index.plain.toString(), clock })
     const { mails } = this.#options
     const requesting = new LinkRequests(mails, clock)
@@ -165,6 +171,9 @@ class Gate {
     const request = endpoint(mailPath, (exchange) => requesting.take(exchange))
     const linkPath = '/confirm'
     const agreed = endpoint(linkPath, (exchange) => confirming.confirm(exchange))
+    const unsubscribing = new Unsubscribing({ digests, persisted, index: index.plain.toString() })
+    const endPath = '/unsubscribe'
+    const ending = endpoint(endPath, (exchange) => unsubscribing.end(exchange))
     return [
       { method: 'GET', path: inPath, endpoint: endpoint(inPath, (exchange) => signing.open(exchange)) },
       { method: 'POST', path: inPath, endpoint: { ...confirm, bodyMaxBytes: FORM_MAX_BYTES } },
@@ -172,6 +181,8 @@ class Gate {
       { method: 'POST', path: mailPath, endpoint: { ...request, bodyMaxBytes: FORM_MAX_BYTES } },
       { method: 'GET', path: linkPath, endpoint: endpoint(linkPath, (exchange) => confirming.open(exchange)) },
       { method: 'POST', path: linkPath, endpoint: { ...agreed, bodyMaxBytes: FORM_MAX_BYTES } },
+      { method: 'GET', path: endPath, endpoint: endpoint(endPath, (exchange) => unsubscribing.open(exchange)) },
+      { method: 'POST', path: endPath, endpoint: { ...ending, bodyMaxBytes: FORM_MAX_BYTES } },
       { method: 'POST', path: outPath, endpoint: endpoint(outPath, (exchange) => signing.leave(exchange)) },
     ]
   }

@@ -1,4 +1,5 @@
 import { NAME_CHARS_MAX } from '../../../schemas/dashboard/limits.ts'
+import { escaped } from '../../run/escaped.ts'
 import type { Grant } from './sessions.ts'
 
 /** A question before a sign-in link is used. */
@@ -49,8 +50,4 @@ export function withBody(index: string, body: string): string {
 function named({ name, tenant }: Grant): string {
   const role = tenant === undefined ? 'an operator' : `a member of ${escaped(tenant.id)}`
   return name === undefined ? role : `${escaped(name)}, ${role}`
-}
-
-export function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -9,11 +9,12 @@ import type { Exchange } from '../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import { forCaller } from '../../run/caller.ts'
 import type { Clock } from '../../run/clock.ts'
+import { escaped } from '../../run/escaped.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { NO_CHANGE, type TokenCounter, type TokenCounters } from '../../tenants/limits/shared-tokens.ts'
-import type { Tenant } from '../../tenants/tenancy.ts'
+import { TENANT_ID, type Tenant } from '../../tenants/tenancy.ts'
 import { counted, day, number } from '../pages/lib/format.ts'
-import { escaped, withBody } from '../server/sign-in-page.ts'
+import { withBody } from '../server/sign-in-page.ts'
 import type { SharedLink } from './redis/link-store.ts'
 import { idOf, type SharedLinks } from './shared-links.ts'
 
@@ -85,7 +86,7 @@ export class SharedPages {
   }
 
   async #tenant(id: string): Promise<Tenant | undefined> {
-    const tenant = /^[a-z0-9-]{1,64}$/.test(id) ? await this.#options.findTenant(id) : undefined
+    const tenant = TENANT_ID.test(id) ? await this.#options.findTenant(id) : undefined
     return tenant?.deleting ? undefined : tenant
   }
 

@@ -23,6 +23,7 @@ import { columnOf } from '../../pipeline/event/row.ts'
 import { compileValidator, type Validator } from '../../pipeline/event/validator.ts'
 import { parseMapping } from '../../pipeline/sources/mapping.ts'
 import { cutText } from '../../run/cut-text.ts'
+import { TENANT_ID } from '../../tenants/tenancy.ts'
 import { readPortions, readRecords } from './files.ts'
 import { BackupRefusedError } from './ports.ts'
 import { carriesEvents, letterOf } from './redis/letter.ts'
@@ -33,7 +34,6 @@ import { carriesEvents, letterOf } from './redis/letter.ts'
  */
 
 const [TAB, LINE_FEED] = [9, 10]
-const TENANT_ID = /^[a-z0-9-]{1,64}$/
 const ROWS_BYTES = 4_194_304
 
 const validTenant = compileValidator(TenantCopy)
@@ -217,7 +217,14 @@ function parsedTenant(tenant: TenantCopy, kinds: SourceKinds): TenantCopy {
     if (key.source !== undefined) at(`keys[${i}].record.source`, () => assertSource(key.source!, kinds))
   }
   assertNamed('segments', segments, SEGMENT_LIMITS.segmentsMax, assertSegment)
-  assertNamed('alerts', alerts, ALERT_LIMITS.alertsMax, assertAlert)
+  const [digests, firing] = [true, false].map((isDigest) =>
+    Object.fromEntries(Object.entries(alerts).filter(([, { on }]) => (on === 'digest') === isDigest)),
+  ) as [typeof alerts, typeof alerts]
+  assertNamed('alerts', firing, ALERT_LIMITS.alertsMax, assertAlert)
+  // Their own names may be cut.
+  assertNamed('alerts', digests, ALERT_LIMITS.digestsMax, assertAlert, ({ target, segment_id: of = '' }) =>
+    `${target} ${of}`.trim(),
+  )
   assertNamed('exports', exports, EXPORT_LIMITS.exportsMax, () => {})
   return rules === undefined ? tenant : { ...tenant, record: { ...record, rules: [...new Set(rules)] } }
 }
@@ -227,13 +234,15 @@ function assertNamed<T extends { readonly name: string }>(
   records: Readonly<Record<string, T>>,
   max: number,
   assert: (record: T) => void,
+  nameOf: (record: T) => string = ({ name }) => name,
 ): void {
   const names = new Set<string>()
   for (const [id, record] of Object.entries(records)) {
     at(`${what}.${id}`, () => assert(record))
     at(`${what}.${id}`, () => assertOneLine(record.name))
-    if (names.has(record.name)) throw new Error(`${what}.${id}: its name ${JSON.stringify(record.name)} occurs twice`)
-    names.add(record.name)
+    const name = nameOf(record)
+    if (names.has(name)) throw new Error(`${what}.${id}: its name ${JSON.stringify(name)} occurs twice`)
+    names.add(name)
   }
   if (names.size > max) throw new Error(`${what}: a tenant has at most ${max}, got ${names.size}`)
 }
@@ -247,11 +256,13 @@ function assertSegment({ where }: SegmentRecord): void {
   assertFilter(parseWhere(where))
 }
 
-function assertAlert({ on, after_days: afterDays, segment_id: segment, digest, to, target, secret }: AlertRecord) {
-  assertAlertFacts({ on, afterDays, segment, digest, to })
+function assertAlert({ after_days: afterDays, segment_id: segment, to, target, secret, ...facts }: AlertRecord) {
+  assertAlertFacts({ ...facts, afterDays, segment, to })
   if (to === 'email') assertEmailAddress(target)
   else if (!/^https?:\/\/[^\s\p{C}]+$/u.test(target)) throw new Error(`${JSON.stringify(target)} is not a URL`)
-  if ((secret === undefined) !== (to === 'email')) throw new Error('a webhook and Slack have a secret, e-mail has none')
+  const hasSecret = to !== 'email' || facts.on === 'digest'
+  if ((secret !== undefined) !== hasSecret)
+    throw new Error('a URL and the link of a digest have a secret, an alert by e-mail has none')
 }
 
 function assertSource({ kind, name, base, preset, map, pull }: SourceFacts, kinds: SourceKinds): void {

@@ -58,8 +58,8 @@ export interface Inserter {
    */
   absent(rows: readonly Buffer[]): Promise<readonly Buffer[]>
   /**
-   * When the first of the rows was received, in milliseconds; may be too early. Undefined: a second insert overwrites the first,
-   * so the caller need not check for absent rows.
+   * When the first of the rows was received, in milliseconds; may be too early. After Redis lost its last writes, rows from before may be
+   * stored under another token, so `absent` is asked first. Undefined: another insert of the same rows overwrites the first.
    */
   receivedAt?(rows: Buffer): number
   /**

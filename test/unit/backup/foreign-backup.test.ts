@@ -95,6 +95,7 @@ const ALERT = {
   ...{ name: 'Thief', on: 'company.first_seen', to: 'email', target: 'ada@example.com' },
   ...{ created_at: TIME, active_since: TIME },
 }
+const DIGEST = { ...ALERT, name: 'Digest', on: 'digest', every: 'week', at: '08:00', secret: 'v1:0123abcd:x' }
 const SEGMENT = { name: 'Software', where: 'industry=Software', created_at: TIME }
 const withAlert = (change: object) => ({
   tenants: [{ ...TENANT, alerts: { alert_0123456789ab: { ...ALERT, ...change } } }],
@@ -186,6 +187,13 @@ const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
     { tenants: [{ ...TENANT, alerts: { alert_0123456789ab: ALERT, alert_0123456789ac: ALERT } }] },
     /alerts\.alert_0123456789ac: its name "Thief" occurs twice/,
   ],
+  'a digest without a schedule': [withAlert({ ...DIGEST, every: undefined }), /a digest is an e-mail with a schedule/],
+  'a digest at a time that is none': [withAlert({ ...DIGEST, at: '8' }), /alerts\.alert_0123456789ab\.at: /],
+  'a digest without a link that ends it': [withAlert({ ...DIGEST, secret: undefined }), /the link of a digest/],
+  'an address that is subscribed twice': [
+    { tenants: [{ ...TENANT, alerts: { alert_0123456789ab: DIGEST, alert_0123456789ac: DIGEST } }] },
+    /alerts\.alert_0123456789ac: its name "ada@example\.com" occurs twice/,
+  ],
   'a segment that no parser takes': [
     { tenants: [{ ...TENANT, segments: { segment_0123456789ab: { ...SEGMENT, where: 'industry' } } }] },
     /line 1: segments\.segment_0123456789ab: /,
@@ -224,6 +232,17 @@ test('rows of a tenant that leads out of its folder are refused', async (t) => {
       return error.message.endsWith(`outcomes.tsv.gz, line 2: it is of the tenant ${JSON.stringify(id)}`)
     })
   }
+})
+
+test('digests of several segments may have the same cut name', async (t) => {
+  const segments = { segment_0123456789ab: SEGMENT }
+  const alerts = {
+    alert_0123456789ab: DIGEST,
+    alert_0123456789ac: { ...DIGEST, segment_id: 'segment_0123456789ab' },
+    alert_0123456789ad: { ...ALERT, name: DIGEST.name },
+  }
+  const dir = await write(t, { tenants: [{ ...TENANT, segments, alerts }] })
+  assert.equal((await openBackup(dir, progress, ingest)).contents.alerts.length, 3)
 })
 
 test('names that earlier versions took still load', async (t) => {

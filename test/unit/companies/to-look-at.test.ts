@@ -1,22 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { HomeCompany, RisingCompany } from '../../../schemas/dashboard/home.ts'
 import { companiesToLookAt } from '../../../src/companies/to-look-at.ts'
-
-const company = (name: string, facts: Partial<HomeCompany> = {}): HomeCompany => ({
-  ...{ company_id: name, name, domain: '', industry: '', industry_category: '', country_code: '', classification: '' },
-  ...{ events: 9, first_seen: '2026-11-01T00:00:00.000Z', last_seen: '2026-11-22T00:00:00.000Z', quality: 80 },
-  ...{ tags: [], owner: '', status: '', own: {}, hidden: false, week_visits: 4, week_events: 9, usual_visits: 1 },
-  ...{ daily_visits: [], first_day: '2026-11-20', last_day_before: null, first_page: '', last_page: '' },
-  ...facts,
-})
-
-const rising = (name: string, now: number, before: number, facts: Partial<RisingCompany> = {}): RisingCompany => ({
-  ...company(name),
-  heat: { heat: now, days_ago: 0, active_days: 3, events_per_day: 2, intent_days: 1 } as RisingCompany['heat'],
-  ...{ heat_before: before, week_days: 3, intent_page: '' },
-  ...facts,
-})
+import { homeCompany as company, risingCompany as rising } from '../../support/home-week.ts'
 
 const NONE = { rising: [], newcomers: [], returned: [] }
 

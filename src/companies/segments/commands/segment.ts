@@ -53,8 +53,8 @@ export function segmentCommand(context: CliContext): Command {
           import('../../../exports/redis/export-store.ts'),
           import('../../../alerts/remove-segment.ts'),
         ])
-        const users = { alerts: new RedisAlerts(client), exports: new RedisExports(client) }
-        await removeSegment({ segments, ...users }, tenant, found.id)
+        const [alerts, exports] = [new RedisAlerts(client), new RedisExports(client)]
+        await removeSegment({ segments, exports, records: (id) => alerts.list(id) }, tenant, found.id)
         return found
       })
       print(tenant, removed, json)

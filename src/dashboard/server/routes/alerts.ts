@@ -20,7 +20,7 @@ import {
 import type { AlertAdmin } from '../../../alerts/admin.ts'
 import type { Attempt, Delivery } from '../../../alerts/delivery.ts'
 import type { AlertTrials } from '../../../alerts/evaluation/trial.ts'
-import type { Alert, AlertActivity, RedisAlerts } from '../../../alerts/redis/alert-store.ts'
+import { type AlertActivity, type FiringAlert, isAlert, type RedisAlerts } from '../../../alerts/redis/alert-store.ts'
 import type { RedisDeliveries } from '../../../alerts/redis/delivery-store.ts'
 import type { Segment, Segments } from '../../../companies/segments/segments.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
@@ -45,14 +45,21 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
   const { alerts, alertActivity, deliveries, segments, alertTrials, canEmail } = parts
   const segmentOf = async (tenantId: string, id: string | undefined): Promise<Segment | undefined> =>
     id === undefined ? undefined : await segments.existing(tenantId, id)
-  const listed = async (alert: Alert, names: ReadonlyMap<string, string>): Promise<ListedAlert> => {
+  const listed = async (alert: FiringAlert, names: ReadonlyMap<string, string>): Promise<ListedAlert> => {
     const [activity, waiting] = await Promise.all([alertActivity.activity(alert.id), deliveries.waitingOf(alert.id)])
     return listedAlert(alert, names, activity, waiting)
   }
   const segmentNames = async (tenantId: string) =>
     new Map((await segments.list(tenantId)).map(({ id, name }) => [id, name]))
-  const changed = async (alert: Alert) => {
-    const answer: ChangedAlertAnswer = { alert: await listed(alert, await segmentNames(alert.tenantId)) }
+  const alertOf = async (tenantId: string, id: string) => {
+    const found = await alerts.get(tenantId, id)
+    if (isAlert(found)) return found
+    throw new InputError('this is a subscription to the digest, which the page of the digest changes')
+  }
+  const changed = async (tenantId: string, id: string) => {
+    const answer: ChangedAlertAnswer = {
+      alert: await listed(await alertOf(tenantId, id), await segmentNames(tenantId)),
+    }
     return json(answer)
   }
   const change = (verb: 'pause' | 'resume') =>
@@ -60,7 +67,10 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
       method: 'POST',
       path: `${PATH}/${verb}`,
       body: AlertBody,
-      handle: async ({ tenant, body }) => changed(await alerts[verb](await alerts.get(tenant.id, body.alert_id))),
+      async handle({ tenant, body: { alert_id: id } }) {
+        await alerts[verb](await alertOf(tenant.id, id))
+        return await changed(tenant.id, id)
+      },
     })
   return [
     route({
@@ -95,10 +105,7 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
       path: PATH,
       body: CreateAlertBody,
       async handle({ tenant, session, body: { after_days: afterDays, segment_id: id, ...given } }) {
-        if (given.to === 'email' && !canEmail)
-          throw new InputError('e-mail is not set up: set SMTP_URL and SMTP_FROM, and restart ipid', {
-            field: 'target',
-          })
+        if (given.to === 'email') assertCanEmail(canEmail, 'target')
         const segment = (await segmentOf(tenant.id, id))?.name
         const target = given.target.trim()
         const wanted = { ...given, target, afterDays, segment, madeBy: makerOf(session) }
@@ -132,7 +139,7 @@ export function alertRoutes(parts: AlertDependencies): DashboardRoute[] {
       path: `${PATH}/test`,
       body: AlertBody,
       async handle({ tenant, session, body }) {
-        const alert = await alerts.get(tenant.id, body.alert_id)
+        const alert = await alertOf(tenant.id, body.alert_id)
         const answer: TestedAlertAnswer = { message_id: await alerts.test(alert, makerOf(session)) }
         return json(answer)
       },
@@ -146,7 +153,7 @@ function messageRoutes({ alerts, deliveries }: Pick<AlertDependencies, 'alerts' 
   const messages = async (tenantId: string, found: readonly Delivery[]): Promise<ListedMessage[]> => {
     const [due, all] = await Promise.all([
       deliveries.dueTimes(found.filter(({ state }) => state === 'waiting')),
-      alerts.list(tenantId),
+      alerts.records(tenantId),
     ])
     const byId = new Map(all.map((alert) => [alert.id, alert]))
     return found.map((delivery) => listedMessage(delivery, byId.get(delivery.alertId), due.get(delivery.id)))
@@ -188,8 +195,13 @@ function messageRoutes({ alerts, deliveries }: Pick<AlertDependencies, 'alerts' 
   ]
 }
 
+/** @throws InputError at a field when SMTP_URL is not set */
+export function assertCanEmail(canEmail: boolean, field: string): void {
+  if (!canEmail) throw new InputError('e-mail is not set up: set SMTP_URL and SMTP_FROM, and restart ipid', { field })
+}
+
 function listedAlert(
-  { id, name, on, after_days, segment_id, to, target, digest, created_at, paused, unconfirmed }: Alert,
+  { id, name, on, after_days, segment_id, to, target, digest, created_at, paused, unconfirmed }: FiringAlert,
   names: ReadonlyMap<string, string>,
   { fired, attempt }: AlertActivity,
   waiting: number,
@@ -211,7 +223,11 @@ function hostOf(target: string): string {
   return URL.canParse(target) ? new URL(target).host : target
 }
 
-function listedMessage(delivery: Delivery, alert: Alert | undefined, dueMs: number | undefined): ListedMessage {
+function listedMessage(
+  delivery: Delivery,
+  alert: Pick<FiringAlert, 'paused'> | undefined,
+  dueMs: number | undefined,
+): ListedMessage {
   const { id, alertId, alertName, type, companyId, companyName, createdAtMs, state, attempts } = delivery
   const last = attempts.at(-1)
   return {
@@ -224,7 +240,7 @@ function listedMessage(delivery: Delivery, alert: Alert | undefined, dueMs: numb
   }
 }
 
-function listedAttempt({ atMs, tookMs, status, answer, error }: Attempt): DeliveryAttempt {
+export function listedAttempt({ atMs, tookMs, status, answer, error }: Attempt): DeliveryAttempt {
   return { at: iso(atMs), took_ms: tookMs, status: status ?? null, answer: answer ?? '', error: error ?? null }
 }
 

@@ -64,7 +64,7 @@ export function segmentRoutes({ segments, alerts, exports }: SegmentDependencies
       path: `${PATH}/remove`,
       body: RemoveSegmentBody,
       async handle({ tenant, body: { segment_id: id } }) {
-        await removeSegment({ segments, alerts, exports }, tenant.id, id)
+        await removeSegment({ segments, exports, records: (of) => alerts.records(of) }, tenant.id, id)
         return json({})
       },
     }),

@@ -3,16 +3,17 @@ import { Tabs } from '../../design/tabs.tsx'
 
 interface AlertTabsProps {
   readonly tenant: string
-  readonly current: 'alerts' | 'messages'
+  readonly current: 'alerts' | 'digest' | 'messages'
 }
 
-/** The two views of alerts. */
+/** The views of alerts. */
 export function AlertTabs({ tenant, current }: AlertTabsProps) {
   return (
     <Tabs
       label="Views of alerts"
       tabs={[
         { href: `/t/${tenant}/alerts`, label: 'Alerts', isCurrent: current === 'alerts' },
+        { href: `/t/${tenant}/alerts/digest`, label: 'Digest', isCurrent: current === 'digest' },
         { href: messagesPath(tenant), label: 'Messages', isCurrent: current === 'messages' },
       ]}
     />

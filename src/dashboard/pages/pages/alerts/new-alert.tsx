@@ -17,7 +17,6 @@ import { cutText } from '../../../../run/cut-text.ts'
 import { Button } from '../../design/button.tsx'
 import { FieldError, Select, TextInput } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
-import { Notice } from '../../design/notice.tsx'
 import { Card, Page } from '../../design/page.tsx'
 import { Segmented } from '../../design/tabs.tsx'
 import { post } from '../../lib/api.ts'
@@ -27,6 +26,7 @@ import { useUrlState } from '../../lib/url-state.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { CreatedAlert } from './created-alert.tsx'
+import { NoMail } from './no-mail.tsx'
 import { Trial } from './trial.tsx'
 import { KIND_WORDS } from './words.ts'
 
@@ -161,14 +161,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
                 creating.reset()
               }}
             />
-            {cannotEmail && (
-              <Notice tone="warn" title="This ipid cannot send e-mail yet" role="status">
-                <p>
-                  An operator sets <code>SMTP_URL</code>, such as <code>smtps://user:password@mail.example.com</code>,
-                  and <code>SMTP_FROM</code>, and restarts ipid.
-                </p>
-              </Notice>
-            )}
+            {cannotEmail && <NoMail />}
             {to === 'email' && !cannotEmail && (
               <Row>
                 <Segmented

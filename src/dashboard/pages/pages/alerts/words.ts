@@ -24,7 +24,8 @@ const TYPES: Readonly<Record<string, string>> = {
   'segment.entered': 'entered a segment',
   'company.corrected': 'corrected',
   'alert.test': 'test',
-  'alert.digest': 'digest',
+  'alert.digest': 'several companies',
+  'digest.week': 'digest of the week',
   'alert.confirm': 'asks to confirm the address',
 }
 

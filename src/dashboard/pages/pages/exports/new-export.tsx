@@ -155,7 +155,7 @@ function suggestedName(segment: string): string {
 }
 
 /** The same time for the reader; undefined when they are in UTC. */
-function localHint(at: string): string | undefined {
+export function localHint(at: string): string | undefined {
   const date = new Date(`${new Date().toISOString().slice(0, 10)}T${at}:00Z`)
   if (Number.isNaN(date.getTime()) || date.getTimezoneOffset() === 0) return undefined
   return `That is ${hourMinute(date)} for you today.`

@@ -1,0 +1,335 @@
+import { Ellipsis, MailPlus, Send, Trash2 } from 'lucide-preact'
+import { useState } from 'preact/hooks'
+import type { DigestsAnswer, ListedDigest, SubscribeBody } from '../../../../../schemas/dashboard/digests.ts'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { Badge } from '../../design/badge.tsx'
+import { Button, IconButton } from '../../design/button.tsx'
+import { Checkbox, FieldError, Select, TextInput } from '../../design/field.tsx'
+import { Grid, Row, Stack, Text } from '../../design/layout.tsx'
+import { EmptyState, Problem, sentence } from '../../design/notice.tsx'
+import { Card, Page } from '../../design/page.tsx'
+import { Menu } from '../../design/popover.tsx'
+import { Loading } from '../../design/skeleton.tsx'
+import { Table } from '../../design/table.tsx'
+import { Segmented } from '../../design/tabs.tsx'
+import { Time } from '../../design/time.tsx'
+import { toast } from '../../design/toast.tsx'
+import { post } from '../../lib/api.ts'
+import { capitalised } from '../../lib/format.ts'
+import { useMay } from '../../lib/may.ts'
+import type { PageProps } from '../../lib/page-props.ts'
+import { useSegments } from '../../lib/segments.ts'
+import { useAction } from '../../lib/use-action.ts'
+import { useData } from '../../lib/use-data.ts'
+import { localHint } from '../exports/new-export.tsx'
+import { scheduleWords } from '../exports/words.ts'
+import { AlertTabs } from './alert-tabs.tsx'
+import { NoMail } from './no-mail.tsx'
+import { answerWords } from './words.ts'
+
+const LOOK_EVERY_MS = 10_000
+
+/** Subscriptions to the digest. */
+export function DigestPage({ parameters }: PageProps) {
+  const tenant = parameters.tenant!
+  // The key makes sure that state of one tenant is never shown for another.
+  return <OfTenant key={tenant} tenant={tenant} />
+}
+
+function OfTenant({ tenant }: { readonly tenant: string }) {
+  const path = `/api/tenants/${tenant}/digests`
+  const list = useData<DigestsAnswer>(path, {}, LOOK_EVERY_MS)
+  const [removed, setRemoved] = useState<ListedDigest>()
+  const mayChange = useMay('member')
+  const changing = useAction()
+  const act = (action: 'send' | 'ask-again' | 'remove', digest: ListedDigest) => {
+    if (action === 'remove') return setRemoved(digest)
+    changing.run(async () => {
+      await post(`${path}/${action}`, { digest_id: digest.digest_id })
+      list.reload()
+      toast({
+        text:
+          action === 'send'
+            ? `The digest of the last 7 days is on its way to ${digest.address}.`
+            : `${digest.address} gets a mail with a link that confirms.`,
+      })
+    })
+  }
+  return (
+    <Page
+      title="Digest"
+      description="A mail with five companies to look at and why, and the last 7 days against the 7 before."
+    >
+      <AlertTabs tenant={tenant} current="digest" />
+      {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
+      <FieldError error={changing.error} />
+      {list.value === undefined && list.error === undefined && <Loading rows={4} rowHeight={48} />}
+      {list.value?.can_email === false && <NoMail />}
+      {list.value?.can_email === true && mayChange && (
+        <Subscribe path={path} own={list.value.own_address ?? ''} onDone={list.reload} />
+      )}
+      {list.value?.digests.length === 0 && !mayChange && (
+        <EmptyState icon={MailPlus} title="There is no subscriber yet">
+          <p>A member of your workspace can subscribe your address.</p>
+        </EmptyState>
+      )}
+      {list.value !== undefined && list.value.digests.length > 0 && (
+        <Subscribers digests={list.value.digests} onAct={mayChange ? act : undefined} />
+      )}
+      {removed !== undefined && (
+        <Remove path={path} digest={removed} onRemoved={list.reload} onClose={() => setRemoved(undefined)} />
+      )}
+    </Page>
+  )
+}
+
+interface SubscribeProps {
+  readonly path: string
+  /** Address of the user; empty: not known. */
+  readonly own: string
+  readonly onDone: () => void
+}
+
+function Subscribe({ path, own, onDone }: SubscribeProps) {
+  const { segments } = useSegments()
+  const [address, setAddress] = useState(own)
+  const [every, setEvery] = useState<ListedDigest['every']>('week')
+  const [at, setAt] = useState('08:00')
+  const [segmentId, setSegmentId] = useState('')
+  const [sendsEmpty, setSendsEmpty] = useState(false)
+  const subscribing = useAction()
+  const submit = () =>
+    subscribing.run(async () => {
+      const body: SubscribeBody = {
+        ...{ address, every, at, sends_empty: sendsEmpty },
+        ...(segmentId !== '' && { segment_id: segmentId }),
+      }
+      const made = await post<ListedDigest>(path, body)
+      onDone()
+      toast({
+        text:
+          made.unconfirmed === null
+            ? `${made.address} gets the digest ${scheduleWords(made)}.`
+            : `${made.address} gets a mail with a link that confirms. The digest starts after that.`,
+      })
+    })
+  const errorOf = (field: string) => (subscribing.field === field ? subscribing.error : undefined)
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <Card title="Subscribe">
+        <Stack>
+          <Grid min={260}>
+            <TextInput
+              label="E-mail address"
+              type="email"
+              required
+              maxLength={320}
+              placeholder="you@example.com"
+              autocomplete="email"
+              spellcheck={false}
+              value={address}
+              error={errorOf('target')}
+              hint="A new address gets a mail first, and confirms."
+              onInput={setAddress}
+            />
+            {segments !== undefined && segments.length > 0 && (
+              <Select
+                label="Which companies"
+                value={segmentId}
+                error={errorOf('segment')}
+                options={[
+                  { value: '', label: 'All companies' },
+                  ...segments.map(({ segment_id: value, name: label }) => ({ value, label })),
+                ]}
+                onChange={setSegmentId}
+              />
+            )}
+            <TextInput
+              label="Time of day, in UTC"
+              type="time"
+              required
+              value={at}
+              hint={localHint(at)}
+              error={errorOf('at')}
+              onInput={setAt}
+            />
+          </Grid>
+          <FieldError
+            error={['target', 'at', 'segment'].includes(subscribing.field ?? '') ? undefined : subscribing.error}
+          />
+          <Row justify="between">
+            <Row>
+              <Segmented
+                label="How often"
+                value={every}
+                options={[
+                  { value: 'week', label: 'Every Monday' },
+                  { value: 'day', label: 'Every day' },
+                ]}
+                onChange={(next) => setEvery(next as ListedDigest['every'])}
+              />
+              <Checkbox label="Send it also when no company visited" isChecked={sendsEmpty} onChange={setSendsEmpty} />
+            </Row>
+            <Button type="submit" variant="primary" disabled={subscribing.isBusy}>
+              Subscribe
+            </Button>
+          </Row>
+        </Stack>
+      </Card>
+    </form>
+  )
+}
+
+interface SubscribersProps {
+  readonly digests: readonly ListedDigest[]
+  /** Undefined: the user may change nothing. */
+  readonly onAct: ((action: 'send' | 'ask-again' | 'remove', digest: ListedDigest) => void) | undefined
+}
+
+function Subscribers({ digests, onAct }: SubscribersProps) {
+  return (
+    <Table
+      label="Subscribers"
+      rows={digests}
+      keyOf={({ digest_id: id }) => id}
+      columns={[
+        {
+          key: 'address',
+          label: 'Subscriber',
+          text: 'wrap',
+          render: ({ address, segment }) => (
+            <Stack gap={1}>
+              <Text as="span" isStrong>
+                {address}
+              </Text>
+              <Text tone="soft" isSmall>
+                {segment === null ? 'All companies' : (segment.name ?? 'A segment that was removed')}
+              </Text>
+            </Stack>
+          ),
+        },
+        {
+          key: 'when',
+          label: 'Sent',
+          text: 'wrap',
+          inCard: 'whole',
+          render: (digest) => (
+            <Stack gap={1}>
+              <span>{capitalised(scheduleWords(digest))}</span>
+              <Text tone="soft" isSmall>
+                {digest.next_at !== null && (
+                  <>
+                    Next: <Time at={digest.next_at} />
+                  </>
+                )}
+                {digest.sends_empty && ' Also when no company visited.'}
+              </Text>
+            </Stack>
+          ),
+        },
+        { key: 'state', label: 'State', text: 'wrap', inCard: 'whole', render: (digest) => <State digest={digest} /> },
+        {
+          key: 'last',
+          label: 'Last mail',
+          text: 'wrap',
+          render: ({ last_attempt: last, unconfirmed }) =>
+            last === null || unconfirmed !== null ? (
+              <Text as="span" tone="soft">
+                none yet
+              </Text>
+            ) : (
+              <>
+                <Text as="span" tone={last.error === null ? 'good' : 'bad'}>
+                  {last.error === null ? 'sent' : answerWords(last)}
+                </Text>{' '}
+                <Text as="span" tone="soft" isSmall>
+                  <Time at={last.at} isAgo />
+                </Text>
+              </>
+            ),
+        },
+        {
+          key: 'actions',
+          label: 'Actions',
+          isLabelHidden: true,
+          isActions: true,
+          render: (digest) => {
+            if (onAct === undefined) return null
+            const label = `Actions for ${digest.address}`
+            return (
+              <Menu
+                label={label}
+                align="end"
+                trigger={(props) => <IconButton icon={Ellipsis} label={label} {...props} />}
+                entries={[
+                  ...(digest.unconfirmed !== null
+                    ? [
+                        { label: 'Send a link to confirm', icon: Send, onSelect: () => onAct('ask-again', digest) },
+                        'line' as const,
+                      ]
+                    : digest.paused === null
+                      ? [{ label: 'Send one now', icon: Send, onSelect: () => onAct('send', digest) }, 'line' as const]
+                      : []),
+                  { label: 'Unsubscribe', icon: Trash2, isDanger: true, onSelect: () => onAct('remove', digest) },
+                ]}
+              />
+            )
+          },
+        },
+      ]}
+    />
+  )
+}
+
+function State({ digest: { paused, unconfirmed } }: { readonly digest: ListedDigest }) {
+  if (unconfirmed !== null) {
+    return (
+      <Stack gap={1}>
+        <Row gap={2}>
+          <Badge tone="warn">not confirmed</Badge>
+        </Row>
+        <Text tone="soft" isSmall>
+          Sends nothing until {unconfirmed} opens the link in our mail and confirms.
+        </Text>
+      </Stack>
+    )
+  }
+  if (paused === null) return <Badge tone="good">on</Badge>
+  return (
+    <Stack gap={1}>
+      <Row gap={2}>
+        <Badge tone="bad">paused</Badge>
+      </Row>
+      <Text tone="soft" isSmall>
+        {paused.reason !== '' && `${sentence(paused.reason)} `}
+        Subscribe the address again to go on.
+      </Text>
+    </Stack>
+  )
+}
+
+interface RemoveProps {
+  readonly path: string
+  readonly digest: ListedDigest
+  readonly onRemoved: () => void
+  readonly onClose: () => void
+}
+
+function Remove({ path, digest, onRemoved, onClose }: RemoveProps) {
+  const remove = async () => {
+    await post(`${path}/remove`, { digest_id: digest.digest_id })
+    toast({ text: `${digest.address} gets this digest no more.` })
+    onClose()
+    onRemoved()
+  }
+  return (
+    <ConfirmDialog title={`Unsubscribe ${digest.address}?`} confirm="Unsubscribe" onConfirm={remove} onClose={onClose}>
+      <Text>The digest {digest.segment?.name ? `of ${digest.segment.name} ` : ''}is not sent there any more.</Text>
+    </ConfirmDialog>
+  )
+}
