@@ -86,6 +86,14 @@ const lists = {
   source_not: AnyOf('No event of these sources'),
   campaign: AnyOf('An event of any of these campaigns (`utm_campaign`)'),
   campaign_not: AnyOf('No event of these campaigns'),
+  first_channel: AnyOf('First touch by any of these channels, such as `paid search`; `-` is a company without one'),
+  first_channel_not: AnyOf('First touch by none of these channels'),
+  last_channel: AnyOf('Last touch by any of these channels; `-` is a company without one'),
+  last_channel_not: AnyOf('Last touch by none of these channels'),
+  first_campaign: AnyOf('First touch of any of these campaigns; `-` is one without a campaign'),
+  first_campaign_not: AnyOf('First touch of none of these campaigns'),
+  last_campaign: AnyOf('Last touch of any of these campaigns; `-` is one without a campaign'),
+  last_campaign_not: AnyOf('Last touch of none of these campaigns'),
 }
 
 /**
@@ -167,6 +175,35 @@ export const FILTER_PROPERTIES = {
 
 export const CompanyFilter = Type.Object(FILTER_PROPERTIES, { additionalProperties: false })
 export type CompanyFilter = Static<typeof CompanyFilter>
+
+/** Channels of touches (src/companies/README.md, Touches). */
+export const CHANNELS = [
+  'direct',
+  'paid search',
+  'paid social',
+  'display',
+  'other paid',
+  'organic social',
+  'organic search',
+  'referral',
+  'email',
+  'affiliates',
+  'other campaign',
+] as const
+export type Channel = (typeof CHANNELS)[number]
+
+/** Where a visitor of a company came from, and when. Unknown texts are empty. */
+export const Touch = Type.Object({
+  /** ISO 8601, UTC. */
+  at: Type.String(),
+  channel: Type.Enum([...CHANNELS]),
+  /** `utm_source`, the network of a click id, or the host of a referrer; in lower case. */
+  source: Type.String(),
+  /** `utm_medium`, `cpc` of a click id, or `referral`; in lower case. */
+  medium: Type.String(),
+  campaign: Type.String(),
+})
+export type Touch = Static<typeof Touch>
 
 /** Columns that a list of companies can be sorted by. */
 export const COMPANY_SORTS = [
@@ -281,5 +318,9 @@ export const CompanyChoices = Type.Object({
   fit: Type.Array(Counted),
   source: Type.Array(Counted),
   campaign: Type.Array(Counted),
+  first_channel: Type.Array(Counted),
+  last_channel: Type.Array(Counted),
+  first_campaign: Type.Array(Counted),
+  last_campaign: Type.Array(Counted),
 })
 export type CompanyChoices = Static<typeof CompanyChoices>

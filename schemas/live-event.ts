@@ -33,6 +33,10 @@ export const LiveEvent = Type.Interface([Judgement], {
   ip: nullable(Type.String()),
   /** Host and path of its page. Absent: it names none, or comes from an earlier version. */
   page: Type.Optional(Type.String()),
+  /** Title of the page. Absent: as for `page`. */
+  title: Type.Optional(Type.String()),
+  /** The company that it is stored with. Absent: none is known, the event is not kept, or as for `page`. */
+  company_id: Type.Optional(Type.String()),
 })
 export type LiveEvent = Static<typeof LiveEvent>
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Touch } from '../companies.ts'
 import { CompanyQuery } from './company.ts'
 
 export const ACTIVITY_LIMITS = {
@@ -69,5 +70,8 @@ export const ActivityAnswer = Type.Object({
   accounts: Type.Array(InSessions),
   /** Whether older events of these days were left out, see `ACTIVITY_LIMITS.summedEvents`. */
   is_cut: Type.Boolean(),
+  /** Of all time. Null: no event names a page. */
+  first_touch: Type.Union([Touch, Type.Null()]),
+  last_touch: Type.Union([Touch, Type.Null()]),
 })
 export type ActivityAnswer = Static<typeof ActivityAnswer>

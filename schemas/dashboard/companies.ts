@@ -7,6 +7,7 @@ import {
   CountedCompany,
   FILTER_PROPERTIES,
   ORDER_PROPERTIES,
+  Touch,
 } from '../companies.ts'
 
 /** `GET /api/tenants/:tenant/companies/export` */
@@ -79,6 +80,9 @@ export const CompanyDetails = Type.Object({
   heat: Type.Union([CompanyHeat, Type.Null()]),
   /** Visits of each day of `days`. */
   daily_visits: Type.Array(Type.Integer()),
+  /** Of all time. Null: no event names a page. */
+  first_touch: Type.Union([Touch, Type.Null()]),
+  last_touch: Type.Union([Touch, Type.Null()]),
 })
 export type CompanyDetails = Static<typeof CompanyDetails>
 

@@ -10,8 +10,10 @@ import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { isCompanyEvent, shownDays } from './company.ts'
+import { inCompanyIds } from './corrected.ts'
 import { readBasis, WITHIN } from './days.ts'
 import { HOST_OF_PAGE } from './filter.ts'
+import { type TouchRow, touchesSql, touchOf } from './touches.ts'
 
 /** A text or number of a JSON object; empty when it has none. */
 const named = (column: string, name: string) =>
@@ -170,11 +172,14 @@ export class ClickHouseActivity {
   /** @param days up to the last day with an event, as for the company itself */
   async activity(tenant: string, company: string, days: number): Promise<ActivityAnswer> {
     const today = utcDay(this.#clock.now())
-    const events = await this.#rowsOf(tenant, company)
+    const basis = await readBasis(this.#reader, tenant, 'corrections')
+    const events = isCompanyEvent(basis, company)
     const query = `SELECT toString(max(toDate32(timestamp))) AS last FROM events WHERE ${events}`
     const [seen] = await this.#reader.rows<{ last: string }>(query, { tenant, company })
     const shown = shownDays(seen?.last ?? today, days, today)
     const rows = await this.#reader.rows<Counted>(activitySql(events), { tenant, company, ...shown })
+    const ofIt = inCompanyIds(basis, [company])
+    const [touches] = await this.#reader.rows<TouchRow>(touchesSql(basis, ofIt), { tenant })
     const of = (name: string) =>
       rows.filter(({ kind }) => kind === name).map(({ value, sessions }) => ({ value, sessions }))
     const all = rows.find(({ kind }) => kind === 'all')
@@ -187,6 +192,7 @@ export class ClickHouseActivity {
       people: of('people'),
       accounts: of('accounts'),
       is_cut: (all?.events ?? 0) >= ACTIVITY_LIMITS.summedEvents,
+      ...{ first_touch: touchOf(touches, 'first'), last_touch: touchOf(touches, 'last') },
     }
   }
 }

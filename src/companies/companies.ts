@@ -54,6 +54,7 @@ import {
   type StoredCompanyRow,
 } from './list.ts'
 import type { Origins } from './origins.ts'
+import { type TouchRow, touchesSql, touchOf } from './touches.ts'
 import { countUnknownVisits, findUnknownNetworks } from './unknown.ts'
 
 const DAY_MS = 86_400_000
@@ -200,17 +201,24 @@ export class ClickHouseCompanies {
     const basis = await readBasis(this.#reader, tenantId, 'pages')
     const ask = <T>(sqlOf: (of: CompanyCondition) => string) => this.#rowsOf<T>(tenantId, basis, companies, sqlOf, span)
     // Two at a time, so that one call does not wait for its own slots.
-    const [[sets, heats], days] = await Promise.all([
+    const [[sets, heats], [days, touches]] = await Promise.all([
       ask<FoundSets>((of) => setsSql(basis, of, { from, to })).then(
         async (found) => [found, await ask<HeatRow>((of) => heatsSql(basis, of))] as const,
       ),
-      ask<FoundDays>((of) => sparkSql(basis, of)),
+      ask<FoundDays>((of) => sparkSql(basis, of)).then(
+        async (found) => [found, await ask<TouchRow>((of) => byId(touchesSql(basis, of)))] as const,
+      ),
     ])
     return {
       companies: [...sets].map(([company_id, { visits, unique_ips }]) => {
         const byDay = new Map(days.get(company_id)?.visits_of)
         const heat = heatOf(heats.get(company_id))
-        return { company_id, visits, unique_ips, heat, daily_visits: spark.map((day) => byDay.get(day) ?? 0) }
+        const row = touches.get(company_id)
+        return {
+          ...{ company_id, visits, unique_ips, heat },
+          daily_visits: spark.map((day) => byDay.get(day) ?? 0),
+          ...{ first_touch: touchOf(row, 'first'), last_touch: touchOf(row, 'last') },
+        }
       }),
       days: [span.spark_from, span.spark_to],
     }
@@ -294,6 +302,10 @@ export class ClickHouseCompanies {
       fit: of('fit'),
       source: of('source'),
       campaign: of('campaign'),
+      first_channel: of('first_channel'),
+      last_channel: of('last_channel'),
+      first_campaign: of('first_campaign'),
+      last_campaign: of('last_campaign'),
     }
   }
 

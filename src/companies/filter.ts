@@ -159,26 +159,33 @@ const ATTRIBUTES = {
   status: 'status',
   fit: 'fit',
 } as const
+/** Lists about its touches, and their columns in `touchesSql`. */
+const TOUCHES = {
+  first_channel: 'touches.first_channel',
+  last_channel: 'touches.last_channel',
+  first_campaign: 'touches.first_campaign',
+  last_campaign: 'touches.last_campaign',
+} as const
 /** Lists about its events. */
 const EVENT_LISTS = { source: 'source_id', campaign: 'utm_campaign' } as const
-type AttributeName = keyof typeof ATTRIBUTES
+type AttributeName = keyof typeof ATTRIBUTES | keyof typeof TOUCHES
 type EventListName = keyof typeof EVENT_LISTS
-export const FACETS = [...Object.keys(ATTRIBUTES), 'tag', ...Object.keys(EVENT_LISTS)] as (
+export const FACETS = [...Object.keys({ ...ATTRIBUTES, ...TOUCHES }), 'tag', ...Object.keys(EVENT_LISTS)] as (
   | AttributeName
   | 'tag'
   | EventListName
 )[]
 export type Facet = (typeof FACETS)[number]
 
-/** The expression for the value of a facet in a row of companies. */
-export const ATTRIBUTE_COLUMNS: Readonly<Record<AttributeName, string>> = ATTRIBUTES
+/** The expression for the value of a facet in a row of companies, joined with `touchesSql`. */
+export const ATTRIBUTE_COLUMNS: Readonly<Record<AttributeName, string>> = { ...ATTRIBUTES, ...TOUCHES }
 
 /** The tags in a row of companies; one empty tag when there are none, which the value `-` finds. */
 export const TAGS = "if(empty(tags), [''], tags)"
 
 /**
  * Conditions on a row of companies. Those of a facet are apart, because the choices of a facet leave its own out.
- * They use columns of `companiesSql`, and of the subqueries `matched` and `counts` that are joined to it.
+ * They use columns of `companiesSql`, and of the subqueries `matched`, `counts`, `heats` and `touches` that are joined to it.
  */
 export function conditionsOf(filter: Omit<ResolvedFilter, 'tree'> & Partial<Pick<ResolvedFilter, 'tree'>>): {
   readonly facets: ReadonlyMap<Facet, string>
@@ -188,7 +195,7 @@ export function conditionsOf(filter: Omit<ResolvedFilter, 'tree'> & Partial<Pick
   const facet = (name: Facet, conditions: readonly string[]) => {
     if (conditions.length > 0) facets.set(name, conditions.join(' AND '))
   }
-  for (const [name, column] of Object.entries(ATTRIBUTES)) {
+  for (const [name, column] of Object.entries(ATTRIBUTE_COLUMNS)) {
     const [of, not] = [`${name}`, `${name}_not`]
     facet(name as AttributeName, [
       ...(isGiven(filter, of) ? [`${column} IN {${of}:Array(String)}`] : []),
@@ -251,6 +258,12 @@ const HEAT = ['heat_min', 'heat_max'] as const
 /** Whether the filter compares heat, which must be computed for it. */
 export function needsHeat(filter: ResolvedFilter): boolean {
   return partsOf(filter).some(({ filter: part }) => HEAT.some((name) => part[name] !== undefined))
+}
+
+/** Whether the filter compares touches, which must be read for it. */
+export function needsTouches(filter: ResolvedFilter): boolean {
+  const names = Object.keys(TOUCHES).flatMap((name) => [name, `${name}_not`])
+  return partsOf(filter).some(({ filter: part }) => names.some((name) => isGiven(part, name)))
 }
 
 /** Whether the filter compares visits, which must be counted for it. */

@@ -22,6 +22,7 @@ import {
   type Leaf,
   matchedSql,
   needsHeat,
+  needsTouches,
   needsVisits,
   parametersOf,
   type ResolvedFilter,
@@ -29,6 +30,7 @@ import {
 } from './filter.ts'
 import { FIT_RANK, fitColumns } from './fit.ts'
 import { heatSql } from './heat.ts'
+import { touchesSql } from './touches.ts'
 
 // As in `company_sums`, character by character.
 const FIRST_TIMESTAMP = 'minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1))'
@@ -286,13 +288,13 @@ export function choicesSql(tenantId: string, basis: ReadBasis, filter: ResolvedF
       SELECT filter, value, count() AS companies
       FROM
       (
-        SELECT ${Object.values(ATTRIBUTE_COLUMNS).join()}, ${TAGS} AS tag, ${[...names, 'tag' as const].map((name) => `${keptBut(name, facets)} AS kept_${name}`).join()}
-        FROM ${joined(basis, filter, [])}
+        SELECT ${names.map((name) => `${ATTRIBUTE_COLUMNS[name]} AS value_${name}`).join()}, ${TAGS} AS tag, ${[...names, 'tag' as const].map((name) => `${keptBut(name, facets)} AS kept_${name}`).join()}
+        FROM ${joined(basis, filter, ['touches'])}
         ${where(others)}
       )
       ARRAY JOIN
         arrayConcat([${names.map((name) => `'${name}'`).join()}], arrayMap(each -> 'tag', tag)) AS filter,
-        arrayConcat([${Object.values(ATTRIBUTE_COLUMNS).join()}], tag) AS value,
+        arrayConcat([${names.map((name) => `value_${name}`).join()}], tag) AS value,
         arrayConcat([${names.map((name) => `kept_${name}`).join()}], arrayMap(each -> kept_tag, tag)) AS kept
       WHERE kept
       GROUP BY filter, value
@@ -333,10 +335,10 @@ export function eventChoicesSql(tenantId: string, basis: ReadBasis, filter: Reso
 function joined(
   basis: ReadBasis,
   filter: ResolvedFilter,
-  shown: readonly SlowName[],
+  shown: readonly (SlowName | 'touches')[],
   of: CompanyCondition = knownCompanies(basis),
 ): string {
-  const counts = shown.filter((name) => name !== 'heat')
+  const counts = shown.filter((name) => name !== 'heat' && name !== 'touches')
   const names = [...new Set([...counts, ...(needsVisits(filter) ? (['visits'] as const) : [])])]
   const matched = matchedSql(filter, basis, of)
   const joins = [
@@ -345,6 +347,9 @@ function joined(
       : []),
     ...(hasDays(filter) || names.length > 0
       ? [`INNER JOIN (${countsSql(basis, filter, names, of)}) AS counts USING company`]
+      : []),
+    ...(shown.includes('touches') || needsTouches(filter)
+      ? [`LEFT JOIN (${touchesSql(basis, of)}) AS touches USING company`]
       : []),
     ...(matched === undefined ? [] : [`LEFT JOIN (${matched}) AS matched ON matched.target = companies.company`]),
   ]

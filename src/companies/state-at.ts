@@ -9,7 +9,18 @@ import { CORRECTIONS, EVENTS } from '../stores/clickhouse/tables.ts'
 
 const MOMENT = "fromUnixTimestamp64Milli({state_at:Int64}, 'UTC')"
 /** A * leaves out computed columns. */
-const COMPUTED = ['url', 'page', 'utm_source', 'utm_campaign', 'company', 'visitor', 'visit'].join(', ')
+const COMPUTED = [
+  'url',
+  'page',
+  'touch',
+  'referrer',
+  'utm_source',
+  'utm_medium',
+  'utm_campaign',
+  'company',
+  'visitor',
+  'visit',
+].join(', ')
 
 /** Like the view of this name, without columns that no filter needs. */
 const CORRECTED = `

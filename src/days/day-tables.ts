@@ -130,7 +130,7 @@ GROUP BY page, company`
 export const BUILD_SQL: Readonly<Record<DayTable, string>> = { [ENTITY_DAYS]: ENTITY_SQL, [PAGE_DAYS]: PAGE_SQL }
 
 /** Projections of events that older rows lack, the most urgent first. */
-const PROJECTIONS = ['company_sums', 'company_texts', 'day_checks', 'page_names', 'named_days']
+const PROJECTIONS = ['company_sums', 'company_texts', 'company_touches', 'day_checks', 'page_names', 'named_days']
 /** Those of earlier versions that these replace. ClickHouse refuses to drop one that a mutation still makes. */
 const REPLACED = ['account_days', 'account_sums', 'company_list', 'stored_days']
 

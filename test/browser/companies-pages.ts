@@ -85,10 +85,12 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   const five = main.getByRole('region', { name: 'Five to look at today' })
   await five.getByText('Is new: 1 visit, began on /pricing').waitFor()
   assert.equal(await five.getByRole('listitem').count(), 5)
-  const news = main.getByRole('region', { name: 'New this week' })
   // Those with the most visits are first, so Apple, with a page of its own, is one of the few.
-  await news.getByRole('link', { name: 'Apple' }).waitFor()
-  await news.getByText('began on /pricing').waitFor()
+  await five.getByRole('link', { name: 'Apple' }).waitFor()
+  const news = main.getByRole('region', { name: 'Also new this week' })
+  await news.getByRole('listitem').first().waitFor()
+  const listed = await main.locator('.company-line-name a').allTextContents()
+  assert.deepEqual(listed, [...new Set(listed)], 'each company is on the page once')
   const read = main.getByRole('region', { name: 'Pages they read' })
   await read.getByRole('link', { name: '/pricing' }).waitFor()
   assert.equal(await main.getByText('Lookups today').count(), 0, 'Settings show the plan')
@@ -105,8 +107,9 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   await five.getByRole('link', { name: 'Apple' }).waitFor()
   const cut = `[...document.querySelectorAll('.company-line *')].filter((element) => element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX === 'hidden' && element.closest('.ui-hidden') === null).length`
   assert.equal(await page.evaluate<number>(cut), 0, 'names are whole')
-  await news.getByRole('link', { name: 'Apple' }).click()
+  await five.getByRole('link', { name: 'Apple' }).click()
   await page.waitForURL(/companies\/of\?id=apple\.com/)
+  await main.getByText(/^\d of 5$/).waitFor()
 }
 
 /** Which pages companies read: found by a part of the address, with the companies in place. */
@@ -310,7 +313,7 @@ async function checkBulk({ page, assertAccessible }: WatchedPage, { origin, tena
   await assertAccessible()
   await page.getByRole('button', { name: 'Hide', exact: true }).click()
   await page.getByText('9 companies').waitFor()
-  await page.getByText('2 companies are hidden.').waitFor()
+  await page.getByText('Zeta 110 and Zeta 111 are hidden.').waitFor()
   await page.getByRole('row').filter({ hasText: 'Zeta 111' }).waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Filter', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Hidden companies' }).click()
@@ -328,7 +331,7 @@ async function checkBulk({ page, assertAccessible }: WatchedPage, { origin, tena
   await page.getByRole('button', { name: 'Add tags' }).click()
   await page.getByRole('textbox', { name: 'Tags' }).fill('toy fair')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByText('2 companies were tagged.').waitFor()
+  await page.getByText('Zeta 112 and Zeta 113 were tagged.').waitFor()
   await page.getByRole('button', { name: 'Filter', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Tag', exact: true }).click()
   await page.getByRole('checkbox', { name: 'toy fair 2' }).check()
@@ -490,7 +493,7 @@ async function checkNotThem(
     .waitFor()
   await page.goto(`${origin}/t/${tenant}/companies?q=Wrong%20Net`)
   await page.getByRole('row').filter({ hasText: 'wrong.example' }).waitFor({ state: 'hidden' })
-  await page.goto(`${origin}/t/${tenant}/settings`)
+  await page.goto(`${origin}/t/${tenant}/settings/rules`)
   await page.getByRole('button', { name: 'Remove always-noise wrong.example' }).waitFor()
   await page.getByText('Stored visits are up to date').waitFor()
   await page.getByRole('button', { name: 'Delete hidden visits: always-noise wrong.example' }).click()
@@ -524,7 +527,7 @@ async function checkOddIds({ page }: WatchedPage, { origin, clickhouseUrl, tenan
     for (const again of [false, true]) {
       if (again) await page.reload()
       await page.getByRole('heading', { name: `Odd ${i}` }).waitFor()
-      await page.getByText('Class, quality and id').click()
+      await page.getByText('Type, quality and id').click()
       await page.getByText(id, { exact: true }).first().waitFor()
     }
   }
@@ -561,7 +564,7 @@ async function checkWays(page: Page, { origin, tenant }: CompaniesSite): Promise
   await page.getByRole('navigation', { name: 'Pages of companies' }).getByText(`of ${MANY}`).waitFor()
 
   await page.goto(`${origin}/t/nobody/home`)
-  await page.getByRole('heading', { level: 1, name: 'There is no tenant nobody' }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'There is no workspace nobody' }).waitFor()
   await page.getByRole('link', { name: 'Back to the start' }).click()
   await page.waitForURL(at('home'))
   await page.goto(at('home/received'))

@@ -100,12 +100,12 @@ test('a member saves a segment, gets a message when a company enters it, and see
     assert.equal(await main.getByLabel('Name of the alert').inputValue(), 'Enters German visitors')
     const url = main.getByLabel('URL of your program')
     await url.fill('ftp://example.com/')
-    await main.getByRole('button', { name: 'Switch on' }).click()
+    await main.getByRole('button', { name: 'Create alert' }).click()
     await main.getByText('must start with https:// or http://').waitFor()
     assert.equal(await url.getAttribute('aria-invalid'), 'true')
     await url.fill(`${receiver.url}/hook?key=hidden`)
     await assertAccessible()
-    await main.getByRole('button', { name: 'Switch on' }).click()
+    await main.getByRole('button', { name: 'Create alert' }).click()
     await main.getByRole('heading', { name: 'The alert is on' }).waitFor()
     const secret = await main.getByRole('textbox', { name: 'Signing secret' }).inputValue()
     assert.match(secret, /^whsec_/)
@@ -146,7 +146,7 @@ test('a member saves a segment, gets a message when a company enters it, and see
   await t.test('a visit fires an alert, and its message is sent again by hand', async () => {
     await main.getByRole('link', { name: 'New alert' }).click()
     await main.getByLabel('URL of your program').fill(receiver.url)
-    await main.getByRole('button', { name: 'Switch on' }).click()
+    await main.getByRole('button', { name: 'Create alert' }).click()
     await main.getByRole('button', { name: 'Done' }).click()
     receiver.key = undefined
     const body = JSON.stringify({ events: [{ ip: COMPANY_IP }] })

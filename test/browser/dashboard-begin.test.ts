@@ -184,7 +184,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     }
     await remove()
     await page.goto(at('home', 'sample-data'))
-    await main.getByText('There is no tenant sample-data').first().waitFor()
+    await main.getByText('There is no workspace sample-data').first().waitFor()
     await page.goto(at('settings'))
     await main.getByRole('button', { name: 'Look around with sample data' }).click()
     await main.getByRole('heading', { name: 'New this week' }).waitFor()
@@ -225,7 +225,8 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     assert.equal(await reader.getByRole('link', { name: 'New alert' }).count(), 0)
     await guest.page.goto(at('settings/people'))
     await reader.getByText('Your role does not open it').waitFor()
-    await guest.page.goto(at('settings'))
+    await guest.page.goto(at('settings/rules'))
+    assert.equal(await reader.getByRole('link', { name: /^(People|API keys)$/ }).count(), 0)
     await reader.getByText('You may read this, but not change it').waitFor()
     assert.ok(await reader.getByRole('button', { name: 'Add rule' }).isDisabled())
     await guest.assertAccessible()

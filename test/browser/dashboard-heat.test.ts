@@ -76,18 +76,25 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
 
   await t.test('home names the companies that are heating up, and why', async () => {
     await open('home')
-    const rising = main.getByRole('region', { name: 'Heating up' })
-    await rising.getByRole('link', { name: 'Rising' }).waitFor()
-    await rising.getByText('2 days of 7, read /pricing').waitFor()
     const five = main.getByRole('region', { name: /o look at today$/ })
+    const rising = five.getByRole('listitem').filter({ has: page.getByRole('link', { name: 'Rising' }) })
     await five.getByText(/^Is heating up: heat \d+, \d+ more than 7 days before, read \/pricing$/).waitFor()
     await rising.getByRole('note').hover()
     await page.getByRole('tooltip').getByText('Intent pages on 2 days').waitFor()
+    // Each company is on the page once.
+    assert.equal(await main.getByRole('link', { name: 'Rising', exact: true }).count(), 1)
+    assert.equal(await main.getByRole('region', { name: 'Also heating up' }).count(), 0)
     await assertAccessible()
+    // The companies of a short list follow each other.
+    await rising.getByRole('link', { name: 'Rising' }).click()
+    await main
+      .getByRole('status')
+      .getByText(/^\d of [2-5]$/)
+      .waitFor()
   })
 
   await t.test('another intent page moves heat at once, is taken back, and the default is restored', async () => {
-    await open('settings')
+    await open('settings/intent')
     const section = main.getByRole('region', { name: 'Intent pages', exact: true })
     await section.getByText('1 page read in 90 days, such as /pricing').waitFor()
     await section.getByRole('textbox').fill('/docs?page=1')
@@ -105,13 +112,13 @@ test('heat sorts, filters and says why, and intent pages move it at once', { ski
     }
     const [before, after] = ['45', '53']
     assert.equal(await heatNow(), after)
-    await open('settings')
+    await open('settings/intent')
     await section.getByText('History of intent pages').click()
     await section.getByText('Mia').waitFor()
     await section.getByRole('list', { name: 'Corrections' }).getByRole('button', { name: 'Undo' }).click()
     await section.getByText('taken back', { exact: true }).waitFor()
     assert.equal(await heatNow(), before)
-    await open('settings')
+    await open('settings/intent')
     await section.getByRole('button', { name: 'Remove pricing', exact: true }).click()
     await section.getByRole('button', { name: 'Restore the default' }).click()
     await section.getByRole('button', { name: 'Restore the default' }).waitFor({ state: 'detached' })

@@ -142,7 +142,22 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     await page.waitForURL(/days=90/)
     await previous!.click()
     await shows(68)
-    await page.goBack()
+    // The list goes on where its page ends.
+    await page.goto(at('companies?sort=name&dir=asc'))
+    await link(50).click()
+    await status('50 of 70')
+    await next!.click()
+    await shows(51)
+    await status('51 of 70')
+    await page.keyboard.press('k')
+    await shows(50)
+    await page.keyboard.press('j')
+    await shows(51)
+    await page.goto(at('companies?sort=name&dir=asc&page=2'))
+    await link(68).click()
+    await shows(68)
+    await page.reload()
+    await shows(68)
     await page.goBack()
     await page.waitForURL(/page=2/)
     await link(68).waitFor()
@@ -170,8 +185,34 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     await main.getByRole('button', { name: 'Show companies that read /pricing' }).click()
     await link(1).click()
     await page.getByRole('heading', { level: 1, name: nameOf(1) }).waitFor()
+    await status(/^\d+ of 50$/)
     await page.goBack()
     await link(1).waitFor()
+  })
+
+  await t.test('Channels says what brought companies, and leads to exactly these', async () => {
+    await page.goto(at('pages?days=30d'))
+    await main.getByRole('link', { name: 'Channels' }).click()
+    await page.waitForURL(/\/pages\/channels\?days=30d$/)
+    await main.getByText('70 companies', { exact: true }).waitFor()
+    await main.getByText('No company came by a campaign').waitFor()
+    await main.getByText('Last touch', { exact: true }).click()
+    await page.waitForURL(/touch=last/)
+    await main.getByText('The last touch is what brought a company most recently').waitFor()
+    await assertAccessible()
+    await main.getByRole('link', { name: 'Direct' }).click()
+    await main.getByRole('button', { name: 'Last touch: Direct' }).waitFor()
+    await status('70 companies')
+    await link(1).click()
+    const facts = main.getByRole('definition').filter({ has: page.getByRole('link', { name: 'Direct' }) })
+    await facts.nth(1).waitFor()
+    assert.equal(await facts.count(), 2)
+    // Why it was recognised comes before its chart.
+    const headings = await main.getByRole('heading', { level: 2 }).allTextContents()
+    assert.deepEqual(
+      headings.slice(0, 3).map((text) => text.slice(0, 16)),
+      ['What it is', 'Why this company', 'Visits and event'],
+    )
   })
 
   await t.test('the numbers of a company are in view on a small laptop, and a phone sorts', async () => {

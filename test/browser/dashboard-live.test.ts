@@ -19,6 +19,9 @@ import { openWatched } from '../support/watched-page.ts'
 
 const browser = await sharedChromium()
 const skip = typeof browser === 'string' ? browser : undefined
+const PAGE = 'https://www.shop.example/pricing?utm_source=x'
+/** All columns of Live fit. */
+const WIDE = { viewport: { width: 1_600, height: 900 } }
 
 test('events and the system are shown live, and dead letters are decided', { skip }, async (t) => {
   if (typeof browser === 'string') return
@@ -31,12 +34,12 @@ test('events and the system are shown live, and dead letters are decided', { ski
   const ready = (await started.ready()) as Awaited<ReturnType<typeof started.ready>> & { dashboard_url: string }
   const origin = new URL(ready.dashboard_url).origin
   const send = async (key: string, type: string, ...ips: string[]) => {
-    const events = ips.map((ip) => ({ ip, event_type: type }))
+    const events = ips.map((ip) => ({ ip, event_type: type, url: PAGE, properties: { title: 'Plans and prices' } }))
     const headers = { 'x-api-key': key, 'content-type': 'application/json' }
     const answer = await fetch(`${ready.url}/v1/ingest`, { method: 'POST', headers, body: JSON.stringify({ events }) })
     assert.equal(answer.status, 200, await answer.text())
   }
-  const context = await browser.newContext()
+  const context = await browser.newContext(WIDE)
   t.after(() => context.close())
   const operator = await openWatched(context, origin)
   const { page } = operator
@@ -50,19 +53,28 @@ test('events and the system are shown live, and dead letters are decided', { ski
     return (await rows.filter({ hasText: 'nonsense' }).count()) > 0
   })
   const text = async (has: string) => (await rows.filter({ hasText: has }).first().textContent()) ?? ''
-  assert.match(await text('81.2.0.7'), /Example University.*kept.*education.*page_view81\.2\.0\.7\d/)
+  assert.match(
+    await text('81.2.0.7'),
+    /Example University.*Plans and prices www\.shop\.example\/pricing.*kept.*education.*page_view81\.2\.0\.7\d/,
+  )
   assert.match(await text('10.0.0.1'), /filtered.*reserved.*a private or reserved address/)
   assert.match(await text('nonsense'), /invalid IP.*no IP address that can be read/)
   await operator.assertAccessible()
+  // Only the kept one has a company to look at.
+  assert.equal(await rows.filter({ hasText: '10.0.0.1' }).getByRole('link').count(), 0)
+  const company = rows.filter({ hasText: '81.2.0.7' }).first().getByRole('link', { name: 'Example University' })
+  const [shown] = await Promise.all([context.waitForEvent('page'), company.click({ modifiers: ['ControlOrMeta'] })])
+  await shown.getByRole('heading', { level: 1, name: 'Example University' }).waitFor()
+  await shown.close()
 
   await page.getByRole('radio', { name: 'Filtered' }).check()
   await until(async () => (await rows.filter({ hasText: 'nonsense' }).count()) === 0)
   assert.ok((await rows.filter({ hasText: '10.0.0.1' }).count()) > 0 && page.url().includes('status=filtered'))
   await page.getByRole('radio', { name: 'All' }).check()
-  await page.getByLabel('Company, class, address or reason').fill('university')
+  await page.getByLabel('Company, page, type, address or reason').fill('university')
   await until(async () => (await rows.filter({ hasText: '10.0.0.1' }).count()) === 0)
   assert.ok((await rows.filter({ hasText: 'Example University' }).count()) > 0)
-  await page.getByLabel('Company, class, address or reason').fill('')
+  await page.getByLabel('Company, page, type, address or reason').fill('')
 
   await page.getByRole('button', { name: 'Pause' }).click()
   await send(ready.api_key!, 'while_paused', ...Array<string>(100).fill('81.2.0.7'))
@@ -77,7 +89,7 @@ test('events and the system are shown live, and dead letters are decided', { ski
   // Another tenant, and a member of it.
   await site.ipid('tenant', 'create', 'other')
   const { key: otherKey } = JSON.parse((await site.ipid('key', 'create', 'other', '--json')).stdout) as { key: string }
-  const otherContext = await browser.newContext()
+  const otherContext = await browser.newContext(WIDE)
   t.after(() => otherContext.close())
   const member = await openWatched(otherContext, origin)
   await member.page.goto((await site.ipid('dashboard', 'link', 'other', '--name', 'Ann')).stdout.trim())

@@ -38,7 +38,7 @@ test('an alert by e-mail is tried, fires, and a refused message is shown and sen
   await main.getByLabel('E-mail address').fill('anna@site.example')
   await main.getByText('One e-mail a week').waitFor()
   await main.getByLabel('Name of the alert').fill('Newcomers')
-  await main.getByRole('button', { name: 'Switch on' }).click()
+  await main.getByRole('button', { name: 'Create alert' }).click()
   await main.getByRole('heading', { name: 'One step is left: confirm the address' }).waitFor()
   assert.equal(await main.getByRole('button', { name: 'Send a test message' }).count(), 0)
   await assertAccessible()

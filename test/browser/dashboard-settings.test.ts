@@ -18,6 +18,15 @@ const skip = typeof browser === 'string' ? browser : undefined
 const COMPANY_IP = '17.253.144.10'
 /** Maximum time of a revocation in a process that lost its connection to Redis. */
 const REVOKED_WITHIN_MS = 60_000
+/** The tabs of Settings: what they show first. */
+const TABS = [
+  ['General', '', 'Plan and limits'],
+  ['People', '/people', 'People'],
+  ['Rules', '/rules', 'Rules'],
+  ['Intent pages', '/intent', 'Intent pages'],
+  ['API keys', '/keys', 'API keys'],
+  ['Shared links', '/shared-links', 'Shared links'],
+] as const
 
 test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) => {
   if (typeof browser === 'string') return
@@ -80,8 +89,24 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     const { page, assertAccessible } = member
     await page.goto(`${origin}/t/acme/settings`)
     assert.equal(await page.getByRole('link', { name: 'Tenants' }).count(), 0)
-    await page.getByText('There is no key yet').waitFor()
     await page.getByText('growth', { exact: true }).waitFor()
+    const tabs = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
+    assert.deepEqual(
+      await tabs.allTextContents(),
+      TABS.map(([label]) => label),
+    )
+    for (const [label, path, heading] of TABS) {
+      await tabs.getByText(label, { exact: true }).click()
+      await page.waitForURL(`${origin}/t/acme/settings${path}`)
+      await page.getByRole('heading', { level: 2, name: heading, exact: true }).waitFor()
+      assert.equal(await page.locator('nav [aria-current=page]').getByText(label, { exact: true }).count(), 1)
+      await assertAccessible()
+    }
+    // The list of places leads to a tab by its name.
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('api k')
+    await page.keyboard.press('Enter')
+    await page.getByText('There is no key yet').waitFor()
     await page.getByRole('button', { name: 'Generate key' }).click()
     key = await page.getByLabel('New key').inputValue()
     assert.match(key, /^ipid_[0-9a-f]{64}$/)
@@ -102,13 +127,13 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     const { page } = member
     const foreign = ready.api_key.slice(0, 12)
     await page.goto(`${origin}/t/demo/settings`)
-    await page.getByText('There is no tenant demo').first().waitFor()
+    await page.getByText('There is no workspace demo').first().waitFor()
     assert.ok(!(await page.content()).includes(foreign))
   })
 
   await t.test('a rule is tried and added, and applies to events and lookups', async () => {
     const { page, assertAccessible } = member
-    await page.goto(`${origin}/t/acme/settings`)
+    await page.goto(`${origin}/t/acme/settings/rules`)
     await page.getByRole('textbox', { name: 'Network' }).fill('no network')
     await page.getByRole('button', { name: 'Add rule' }).click()
     await page.getByText('must be a network like').waitFor()
@@ -141,6 +166,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await assertAccessible()
 
     await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('link', { name: 'Rules' }).click()
     await page.getByText(/\d visits? (?:is|are) hidden/).waitFor()
     await page.getByRole('button', { name: 'Remove own 17.253.0.0/16' }).click()
     await page.getByRole('button', { name: 'Remove rule' }).click()
@@ -176,7 +202,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     assert.ok(seen.includes('Progress of the update') && seen.includes('Stored visits are being updated'), seen.join())
     await page.getByRole('link', { name: 'Companies' }).first().click()
     await page.getByRole('row').filter({ hasText: 'Apple' }).waitFor({ state: 'detached' })
-    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.goto(`${origin}/t/acme/settings/keys`)
   })
 
   await t.test('a revoked key is refused', async () => {
@@ -294,7 +320,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
       await page.getByRole('button', { name: 'Revoke source' }).click()
       await page.getByText('1 revoked source').waitFor()
       assert.ok(!(await page.content()).includes(sourceKey.slice(11)), 'the key is shown once')
-      await page.getByRole('link', { name: 'Settings' }).click()
+      await page.goto(`${origin}/t/acme/settings/keys`)
     },
   )
 
@@ -325,7 +351,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
   await t.test('people are invited, seen with their devices, and signed out', async () => {
     const { page, assertAccessible } = member
     await page.goto(`${origin}/t/acme/settings`)
-    await page.getByRole('link', { name: 'Manage people' }).click()
+    await page.getByRole('link', { name: 'People', exact: true }).click()
     const people = page.getByRole('table', { name: 'Members' })
     const ada = people.getByRole('row', { name: /Ada Lovelace/ })
     await ada.getByText('this browser').waitFor()
@@ -366,7 +392,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await guest.page.getByRole('button', { name: 'Sign in' }).click()
     await guest.page.getByRole('button', { name: 'Sign out' }).waitFor()
     await guest.page.getByText('Bob', { exact: true }).waitFor()
-    await guest.page.goto(`${origin}/t/acme/settings`)
+    await guest.page.goto(`${origin}/t/acme/settings/keys`)
     await guest.page.getByRole('button', { name: 'Generate key' }).click()
     await guest.page.getByRole('cell', { name: 'Bob', exact: true }).waitFor()
     await operator.page.getByRole('button', { name: 'Done' }).click()
@@ -421,7 +447,8 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
   operator.assertClean([422])
   member.assertClean([404, 422])
   // The narrowest page scrolls in one direction only.
-  for (const path of ['/t/acme/settings', '/t/acme/settings/people', '/t/acme/sources', '/t/acme/lookup', '/tenants']) {
+  const others = ['/t/acme/sources', '/t/acme/lookup', '/tenants']
+  for (const path of [...TABS.map(([, tab]) => `/t/acme/settings${tab}`), ...others]) {
     await operator.page.setViewportSize({ width: 360, height: 800 })
     await operator.page.goto(origin + path)
     await operator.page.getByRole('heading', { level: 1 }).waitFor()

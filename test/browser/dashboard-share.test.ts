@@ -76,7 +76,7 @@ test('a member shares a list and a company, and ends the link', { skip }, async 
 
   await t.test('Settings lists the links, and a revoked one ends at once', async () => {
     await page.goto(`${origin}/t/${TENANT}/settings`)
-    await main.getByRole('link', { name: 'Manage shared links' }).click()
+    await main.getByRole('link', { name: 'Shared links' }).click()
     const row = main.getByRole('row').filter({ hasText: 'For Eve' })
     await row.getByText('Companies with country=DE,country=FR').waitFor()
     await row.getByText('Ada').waitFor()

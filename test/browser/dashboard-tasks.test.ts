@@ -77,6 +77,7 @@ test('five tasks of a marketer are done by the words on the pages', { skip }, as
     await main.getByRole('checkbox', { name: 'Choose Falsch Telecom' }).check()
     await main.getByRole('button', { name: 'Hide', exact: true }).click()
     await main.getByRole('link', { name: 'Falsch Telecom' }).waitFor({ state: 'detached' })
+    await page.getByText('Falsch Telecom is hidden.').waitFor()
     await page.getByRole('button', { name: 'Undo' }).waitFor()
   })
 
@@ -93,7 +94,7 @@ test('five tasks of a marketer are done by the words on the pages', { skip }, as
     await main.getByText('Would have fired once in 90 days').waitFor()
     await main.getByRole('link', { name: 'Zweit Bank' }).waitFor()
     await main.getByLabel('URL of your program').fill(receiver.url)
-    await main.getByRole('button', { name: 'Switch on' }).click()
+    await main.getByRole('button', { name: 'Create alert' }).click()
     await main.getByRole('heading', { name: 'The alert is on' }).waitFor()
     const listed = await run('alert', 'list', TENANT, '--json')
     assert.match(listed, /"company\.returned"/)

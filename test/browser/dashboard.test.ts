@@ -40,7 +40,7 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   await page.goto(`${origin}/t/${ready.tenant_id}/alerts/new`)
   await page.getByRole('main').getByText('E-mail', { exact: true }).click()
   await page.getByText('An operator sets SMTP_URL').waitFor()
-  assert.ok(await page.getByRole('button', { name: 'Switch on' }).isDisabled())
+  assert.ok(await page.getByRole('button', { name: 'Create alert' }).isDisabled())
   const [cookie] = await context.cookies()
   assert.deepEqual([cookie!.httpOnly, cookie!.sameSite], [true, 'Strict'])
   // 404 is the company that goes while its page is open.

@@ -397,7 +397,8 @@ test('every table, view and column has a comment', async (t) => {
 })
 
 /** Tables that exist already, or changes of comments only. */
-const REPEATABLE = /\bIF (?:NOT )?EXISTS\b|\bOR REPLACE\b|\bMODIFY (?:COLUMN|SETTING)\b|\bCOMMENT (?:COLUMN\b|')/
+const REPEATABLE =
+  /\bIF (?:NOT )?EXISTS\b|\bOR REPLACE\b|\bMATERIALIZE COLUMN\b|\bMODIFY (?:COLUMN|SETTING)\b|\bCOMMENT (?:COLUMN\b|')/
 
 test('every statement can be run again, and every view declares its columns', async () => {
   for (const { name, statements } of today.migrations) {

@@ -110,6 +110,9 @@ const attributes: readonly (() => CompanyFilter)[] = [
   () => ({ tag: some(['customer', 'big', '-']) }),
   () => ({ tag_not: some(['customer', '-']) }),
   () => ({ search: one(['c1', '.example', '3']) }),
+  () => ({ first_channel: some(['direct', 'other campaign', '-']) }),
+  () => ({ first_channel_not: ['other campaign'] }),
+  () => ({ first_campaign: some(['spring', '-']) }),
   () => ({ heat_min: 10 + random(50) }),
   () => ({ heat_max: 10 + random(50) }),
 ]

@@ -81,7 +81,7 @@ test('lists, details, searches and days read sums from the projections', async (
     const result = await client.query({ ...given, query: `EXPLAIN ${given.query}`, format: 'TabSeparatedRaw' })
     for (const [, name] of (await result.text()).matchAll(/ReadFromMergeTree \((.*?)\)/g)) read.add(name!)
   }
-  const projections = ['company_sums', 'company_texts', 'ipid.events', 'named_days']
+  const projections = ['company_sums', 'company_texts', 'company_touches', 'ipid.events', 'named_days']
   assert.deepEqual([...read].sort(), projections)
 })
 

@@ -7,6 +7,7 @@ import { ClickHouseCompanies } from '../../src/companies/companies.ts'
 import { ClickHouseHome } from '../../src/companies/home.ts'
 import { ClickHouseIntentPages } from '../../src/companies/intent-pages.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
+import { ClickHouseChannels } from '../../src/companies/touches.ts'
 import { ClickHouseAccuracy } from '../../src/dashboard/queries/accuracy.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
 import { ClickHouseSources } from '../../src/dashboard/queries/sources.ts'
@@ -75,6 +76,8 @@ const READ_BASIS_SQL = 4 * TENANTS * DAYS
 const NAMES = TENANTS * COMPANIES * partsOf(DAYS)
 /** page_names of both tenants. */
 const PAGE_NAMES = TENANTS * PAGES * partsOf(DAYS)
+/** company_touches: a row for each company, a second one for each twentieth, which a campaign brought too, and granules of 256 with others. */
+const TOUCHES = (1.05 * COMPANIES + 2 * 256) * partsOf(DAYS)
 /** The index finds the two days of a company that is new this week, in at most two granules each, and one other by mistake. */
 const ONE = 5 * GRANULE
 /** Companies that are merged have visits this week only. */
@@ -121,7 +124,7 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
     'Home: tracked': TENANTS * COMPANIES,
     'Companies: version': READ_BASIS_SQL,
     'Companies: page': 2 * names,
-    'Companies: details': READ_BASIS_SQL + companies(DAYS) + companies(30) + heat,
+    'Companies: details': READ_BASIS_SQL + companies(DAYS) + companies(30) + heat + TOUCHES,
     'Companies: by heat': READ_BASIS_SQL + 2 * names + heat,
     'Companies: by visits': READ_BASIS_SQL + 2 * names + companies(DAYS),
     // A filter reads the events of 30 days once.
@@ -129,16 +132,18 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
     'Companies: campaign filter': 2 * names + eventsOf(30),
     'Companies: segment': READ_BASIS_SQL + 2 * names + companies(30) + heat,
     // Sources and campaigns are two passes.
-    'Companies: choices': 2 * names + 2 * eventsOf(30),
+    'Companies: choices': 2 * names + 2 * eventsOf(30) + TOUCHES,
+    'Companies: touch filter': 2 * names + TOUCHES,
     'Companies: matching': READ_BASIS_SQL + names + heat,
     'Companies: part': READ_BASIS_SQL + names + companies(DAYS) + heat,
     'Companies: rows': READ_BASIS_SQL + names + companies(DAYS) + heat,
     Company: one,
     'Company: origins': one + ONE,
-    'Company: activity': 2 * ONE,
+    'Company: activity': 2 * ONE + 2 * 256 * partsOf(DAYS),
     'Company: events': ONE,
     Pages: READ_BASIS_SQL + names + pages(30),
     'Pages: companies': READ_BASIS_SQL + names + pages(30),
+    Channels: READ_BASIS_SQL + companies(30) + TOUCHES,
     'Received: days': READ_BASIS_SQL + NAMES + companies(30),
     // named_days of both tenants.
     'Received: outcomes': READ_BASIS_SQL,
@@ -195,6 +200,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, () => Promis
     'Companies: by visits': () => companies.page('acme', { sort: 'visits' }),
     'Companies: page filter': () => companies.page('acme', { page_contains: ['/pricing'], page_visits_min: 2 }),
     'Companies: campaign filter': () => companies.page('acme', { campaign: ['spring-2'] }),
+    'Companies: touch filter': () => companies.page('acme', { first_channel: ['other campaign'] }),
     'Companies: segment': () =>
       companies.page('acme', { industry: ['Software'], visits_min: 3, days: 30, heat_min: 20 }),
     'Companies: choices': () => companies.choices('acme'),
@@ -215,6 +221,7 @@ function questions(reader: QuestionReader): Readonly<Record<string, () => Promis
       return { rows: rows.map(({ top, ...row }) => ({ ...row, top: top.length })), total }
     },
     'Pages: companies': () => pages.companies('acme', span(30), { host: 'shop.example', path: '/pricing' }),
+    Channels: () => new ClickHouseChannels(reader).channels('acme', span(30)),
     'Received: days': () => overview.eventDays('acme', span(30)),
     'Received: outcomes': () => overview.outcomes('acme', span(30)),
     Sources: () => new ClickHouseSources(reader, clock).counts('acme'),

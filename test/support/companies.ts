@@ -8,6 +8,7 @@ import { ClickHouseHome } from '../../src/companies/home.ts'
 import { CompanyImports } from '../../src/companies/imports/imports.ts'
 import { ClickHouseIntentPages } from '../../src/companies/intent-pages.ts'
 import { ClickHousePages } from '../../src/companies/pages.ts'
+import { ClickHouseChannels } from '../../src/companies/touches.ts'
 import type { Favicons } from '../../src/dashboard/favicons/favicons.ts'
 import { ClickHouseAccuracy } from '../../src/dashboard/queries/accuracy.ts'
 import { ClickHouseOverview } from '../../src/dashboard/queries/overview.ts'
@@ -96,7 +97,7 @@ export async function startCompanies(favicons?: Favicons) {
     overviewRoute({ companies, overview, senders, limits, plans, clock }),
     homeRoute({ accuracy, companies, home: new ClickHouseHome(reader), overview, senders, limits, plans, clock }),
     ...accuracyRoutes({ accuracy }),
-    ...pageRoutes({ pages: new ClickHousePages(reader) }),
+    ...pageRoutes({ pages: new ClickHousePages(reader), channels: new ClickHouseChannels(reader) }),
     ...correctionRoutes({ corrections }),
     ...importRoutes({ corrections, imports: new CompanyImports(() => clickhouse.client, corrections) }),
     ...fitRoutes({ companies, corrections }),

@@ -46,6 +46,11 @@ export function keeps(
   const one = (value: string, wanted: readonly string[]) => known(wanted).includes(value)
   const tags = company.tags.length === 0 ? [''] : company.tags
   const visits = (events: readonly ModelEvent[]) => new Set(events.map(({ at, ip }) => `${ip} ${dayOf(at)}`)).size
+  // Every event has a page, and of events at the same time those of a campaign come first.
+  const first = [...company.events].sort(
+    (a, b) =>
+      a.at - b.at || Number(a.campaign === '') - Number(b.campaign === '') || (a.campaign < b.campaign ? -1 : 1),
+  )[0]!
   const firstDay = Math.min(...company.events.map(({ at }) => dayOf(at)))
   const onPages = recent.filter(({ page }) => (filter.page_contains ?? []).some((part) => page.includes(part)))
   const tests: { readonly [F in keyof CompanyFilter]?: (value: never) => boolean } = {
@@ -65,6 +70,9 @@ export function keeps(
     source_not: (wanted: string[]) => !recent.some(({ source }) => one(source, wanted)),
     campaign: (wanted: string[]) => recent.some(({ campaign }) => one(campaign, wanted)),
     campaign_not: (wanted: string[]) => !recent.some(({ campaign }) => one(campaign, wanted)),
+    first_channel: (wanted: string[]) => one(first.campaign === '' ? 'direct' : 'other campaign', wanted),
+    first_channel_not: (wanted: string[]) => !one(first.campaign === '' ? 'direct' : 'other campaign', wanted),
+    first_campaign: (wanted: string[]) => one(first.campaign, wanted),
     page: (wanted: string[]) => recent.some(({ page }) => wanted.includes(page)),
     page_contains: (wanted: string[]) => recent.some(({ page }) => wanted.some((part) => page.includes(part))),
     page_visits_min: (least: number) => visits(onPages) >= least,

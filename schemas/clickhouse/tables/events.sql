@@ -8,6 +8,7 @@
 --   does not count for first_seen and last_seen.
 -- company_texts: the same for lookups of a few companies. company_sums would read 8,192 rows for each. ClickHouse prefers the projection with
 --   fewer marks, also when its marks have more rows. So the attributes here are in the opposite order, and only lookups match it.
+-- company_touches: when each company came from where (src/companies/touches.ts). A company has few touches, so it is read for all of them.
 -- day_checks: whether the stored numbers of a day are those of its events (src/days/README.md). page_names: which pages there are.
 -- named_days: the counts of stored events for `daily_outcomes`, and how many of them have a company (src/operations/accuracy/named.ts). It is the
 --   first, because ClickHouse takes the first of those that fit, and it is the smallest.
@@ -27,6 +28,8 @@
 -- url: stored, because ClickHouse cannot compute a MATERIALIZED column from an ALIAS column in a mutation.
 -- page: ids in a path become *, so that a page with an id for each visitor counts as one page, and because few distinct pages are read
 --   fast. The pattern has, in this order: a UUID; hexadecimal digits; a ULID; the id of an API, such as cus_NffrFeUfNV2Hib; a number.
+-- touch: what the channel of a company follows from. It is kept as source, medium and campaign, so that another grouping of channels
+--   needs no new column.
 -- company, visitor: numbers are compared and counted several times as fast as texts.
 -- known_domain: the truth of a tenant's own sign-ups, which attributions are checked with. An event with a browser key, which is in
 --   public pages, is not evidence (src/operations/accuracy/README.md, Evidence).
@@ -77,7 +80,7 @@ CREATE TABLE IF NOT EXISTS events
         JSONType(properties, 'path') = 'String', JSONExtractString(properties, 'path'),
         '')), 2048),
       '') COMMENT 'Page of the event without its fragment, at most 2,048 characters: the first text of url, page_url, page_location, $current_url and path, among its top-level keys, else among its properties; empty when there is none' CODEC(ZSTD(1)),
-  referrer String ALIAS
+  referrer String MATERIALIZED
     if(multiSearchAny(extra, ['referrer"', '"referer"']) OR multiSearchAny(properties, ['referrer"', '"referer"']),
       leftUTF8(multiIf(
         JSONType(extra, 'referrer') = 'String', JSONExtractString(extra, 'referrer'),
@@ -89,7 +92,7 @@ CREATE TABLE IF NOT EXISTS events
         JSONType(properties, 'page_referrer') = 'String', JSONExtractString(properties, 'page_referrer'),
         JSONType(properties, '$referrer') = 'String' AND JSONExtractString(properties, '$referrer') != '$direct', JSONExtractString(properties, '$referrer'),
         ''), 2048),
-      '') COMMENT 'Page that the visitor came from: the first text of referrer, referer, page_referrer and $referrer, as for url',
+      '') COMMENT 'Page that the visitor came from: the first text of referrer, referer, page_referrer and $referrer, as for url' CODEC(ZSTD(1)),
   utm_source LowCardinality(String) MATERIALIZED
     if(position(extra, '"utm_') > 0 OR position(properties, '"utm_') > 0 OR position(url, 'utm_') > 0,
       leftUTF8(multiIf(
@@ -97,7 +100,7 @@ CREATE TABLE IF NOT EXISTS events
         JSONType(properties, 'utm_source') = 'String', JSONExtractString(properties, 'utm_source'),
         decodeURLFormComponent(extractURLParameter(url, 'utm_source'))), 2048),
       '') COMMENT 'Site or sender that the visitors of a campaign come from: utm_source of the event, as for url, or else of the query of url',
-  utm_medium LowCardinality(String) ALIAS
+  utm_medium LowCardinality(String) MATERIALIZED
     if(position(extra, '"utm_') > 0 OR position(properties, '"utm_') > 0 OR position(url, 'utm_') > 0,
       leftUTF8(multiIf(
         JSONType(extra, 'utm_medium') = 'String', JSONExtractString(extra, 'utm_medium'),
@@ -133,6 +136,18 @@ CREATE TABLE IF NOT EXISTS events
         '\\b(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{16,}|[0-7][0-9A-HJKMNP-TV-Z]{25}|[a-z]{2,8}_[0-9A-Za-z]{14,}|[0-9]{7,})\\b',
         '*')))
     COMMENT 'Page of the event: host without www. and path of url, with * for ids in the path; begins with / when url names no host; empty when there is no url' CODEC(ZSTD(1)),
+  touch LowCardinality(String) MATERIALIZED
+    multiIf(
+      utm_source != '' OR utm_medium != '' OR utm_campaign != '',
+        concat(lowerUTF8(leftUTF8(utm_source, 100)), '\x1f', lowerUTF8(leftUTF8(utm_medium, 100)), '\x1f', leftUTF8(utm_campaign, 200)),
+      multiSearchAny(url, ['?gclid=', '&gclid=', '?gbraid=', '&gbraid=', '?wbraid=', '&wbraid=', '?dclid=', '&dclid=']), 'google\x1fcpc\x1f',
+      multiSearchAny(url, ['?msclkid=', '&msclkid=']), 'bing\x1fcpc\x1f',
+      multiSearchAny(url, ['?li_fat_id=', '&li_fat_id=']), 'linkedin\x1fcpc\x1f',
+      domainWithoutWWW(referrer) != '' AND cutToFirstSignificantSubdomain(referrer) != cutToFirstSignificantSubdomain(url),
+        concat(lowerUTF8(leftUTF8(domainWithoutWWW(referrer), 100)), '\x1freferral\x1f'),
+      url != '', '\x1f\x1f',
+      '')
+    COMMENT 'Where the visitor came from: source, medium and campaign with \\x1f between them, of the campaign, else of the click id of an advertisement, else of a referrer of another site. Three empty ones: directly. Empty when the event names no page' CODEC(ZSTD(1)),
   company UInt64 MATERIALIZED if(company_id = '', 0, sipHash64(company_id)) COMMENT 'Number of the organisation: sipHash64 of company_id; 0 when none is known',
   visitor UInt64 MATERIALIZED sipHash64(ip) COMMENT 'Number of the address: sipHash64 of ip',
   visit UInt64 ALIAS cityHash64(visitor, toDate32(timestamp)) COMMENT 'Visit that the event belongs to: a distinct visitor on a UTC day',
@@ -185,6 +200,16 @@ CREATE TABLE IF NOT EXISTS events
       max(toUnixTimestamp64Milli(received_at) * 256 + quality),
       argMaxState(concat(business_name, '\x1f', org_name, '\x1f', domain, '\x1f', industry, '\x1f', industry_category, '\x1f', country_code, '\x1f', classification), toUnixTimestamp64Milli(received_at) * 256 + quality)
     GROUP BY tenant_id, company
+  ) WITH SETTINGS (index_granularity = 256),
+  PROJECTION company_touches
+  (
+    SELECT
+      tenant_id,
+      company,
+      touch,
+      minOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1)),
+      maxOrNullIf(timestamp, timestamp <= received_at + toIntervalDay(1))
+    GROUP BY tenant_id, company, touch
   ) WITH SETTINGS (index_granularity = 256),
   PROJECTION day_checks
   (

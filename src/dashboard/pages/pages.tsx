@@ -22,24 +22,21 @@ import { DigestPage } from './pages/alerts/digest.tsx'
 import { Messages } from './pages/alerts/messages.tsx'
 import { NewAlert } from './pages/alerts/new-alert.tsx'
 import { Alerts } from './pages/alerts.tsx'
+import { Channels } from './pages/channels.tsx'
 import { Companies } from './pages/companies.tsx'
 import { Company } from './pages/company.tsx'
-import { Crm } from './pages/crm.tsx'
 import { DeadLetter } from './pages/dead-letter.tsx'
 import { DeadLetters } from './pages/dead-letters.tsx'
 import { NewExport } from './pages/exports/new-export.tsx'
 import { Exports } from './pages/exports.tsx'
-import { HeatAndFit } from './pages/heat-and-fit.tsx'
 import { Home } from './pages/home.tsx'
 import { ImportCompanies } from './pages/import.tsx'
 import { Live } from './pages/live.tsx'
 import { Lookup } from './pages/lookup.tsx'
-import { People } from './pages/people.tsx'
 import { ReadPages } from './pages/read-pages.tsx'
 import { Received } from './pages/received.tsx'
 import { SegmentLink } from './pages/segment-link.tsx'
-import { Settings as SettingsPage } from './pages/settings.tsx'
-import { SharedLinks } from './pages/shared-links.tsx'
+import { SETTINGS_TABS, settingsPage } from './pages/settings.tsx'
 import { Sources } from './pages/sources.tsx'
 import { OverviewMoved, Start, TenantStart } from './pages/start.tsx'
 import { System } from './pages/system.tsx'
@@ -99,6 +96,7 @@ export const PAGES: readonly PageEntry[] = [
     page: ReadPages,
     nav: { label: 'Pages', icon: FileText, group: 'companies' },
   },
+  { path: '/t/:tenant/pages/channels', page: Channels, title: 'Channels' },
   {
     path: '/t/:tenant/alerts',
     page: Alerts,
@@ -140,34 +138,16 @@ export const PAGES: readonly PageEntry[] = [
     page: Accuracy,
     nav: { label: 'Accuracy', icon: Target, group: 'data' },
   },
-  {
-    path: '/t/:tenant/settings',
-    page: SettingsPage,
-    nav: { label: 'Settings', icon: Settings, group: 'setup' },
-  },
-  {
-    path: '/t/:tenant/settings/people',
-    page: People,
-    title: 'People',
-    role: 'admin',
-  },
-  {
-    path: '/t/:tenant/settings/crm',
-    page: Crm,
-    title: 'HubSpot',
-    role: 'admin',
-  },
-  {
-    path: '/t/:tenant/settings/heat-and-fit',
-    page: HeatAndFit,
-    title: 'Heat and fit',
-    role: 'admin',
-  },
-  {
-    path: '/t/:tenant/settings/shared-links',
-    page: SharedLinks,
-    title: 'Shared links',
-  },
+  ...SETTINGS_TABS.map(
+    (tab): PageEntry => ({
+      path: `/t/:tenant/settings${tab.path}`,
+      page: settingsPage(tab),
+      ...(tab.path === ''
+        ? { nav: { label: 'Settings', icon: Settings, group: 'setup' } }
+        : { title: `${tab.label} · Settings` }),
+      ...(tab.role !== undefined && { role: tab.role }),
+    }),
+  ),
   {
     path: '/system',
     page: System,

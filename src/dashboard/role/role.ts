@@ -85,7 +85,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const streams = new EventStreams({}, (session, tenant) => access.isValid(session, tenant))
   const live = liveDependencies(context, streams)
   const tables = dashboardTables(context, tenants, correctionsLock(redis))
-  const { accuracy, companies, corrections, home, imports, intentPages, overview, pages, activity } = tables
+  const { accuracy, companies, corrections, home, imports, intentPages, overview, pages, channels, activity } = tables
   const favicons = faviconsOf(context)
   const exportFiles = openObjectStore(context.archiveLocation)
   const mails = mailsOf(context, redis, { sessions, people: personStore, tenants })
@@ -110,6 +110,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     intentPages,
     overview,
     pages,
+    channels,
     activity,
     senders: tables.sources,
     limits: {

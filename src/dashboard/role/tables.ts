@@ -6,6 +6,7 @@ import { ClickHouseHome } from '../../companies/home.ts'
 import { CompanyImports } from '../../companies/imports/imports.ts'
 import { ClickHouseIntentPages } from '../../companies/intent-pages.ts'
 import { ClickHousePages } from '../../companies/pages.ts'
+import { ClickHouseChannels } from '../../companies/touches.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { connectReading, QuestionReader, writerOf } from '../../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../../tenants/stores.ts'
@@ -26,6 +27,7 @@ export interface DashboardTables {
   readonly intentPages: ClickHouseIntentPages
   readonly overview: ClickHouseOverview
   readonly pages: ClickHousePages
+  readonly channels: ClickHouseChannels
   readonly activity: ClickHouseActivity
   readonly trials: ClickHouseRuleTrials
   readonly sources: ClickHouseSources
@@ -52,6 +54,7 @@ export function dashboardTables(
     intentPages: new ClickHouseIntentPages(reader, clock),
     overview: new ClickHouseOverview(reader),
     pages: new ClickHousePages(reader),
+    channels: new ClickHouseChannels(reader),
     activity: new ClickHouseActivity(reader, clock),
     trials: new ClickHouseRuleTrials(() => reader.client, clock),
     sources: new ClickHouseSources(reader, clock),

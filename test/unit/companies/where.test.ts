@@ -100,12 +100,13 @@ test('the text of any filter reads as the same filter', () => {
   const make: Readonly<Record<string, () => unknown>> = {
     search: word,
     ...Object.fromEntries(
-      ['industry', 'category', 'country', 'classification', 'tag', 'owner', 'status', 'source', 'campaign'].flatMap(
-        (name) => [
-          [name, words],
-          [`${name}_not`, words],
-        ],
-      ),
+      [
+        ...['industry', 'category', 'country', 'classification', 'tag', 'owner', 'status', 'source', 'campaign'],
+        ...['first_channel', 'last_channel', 'first_campaign', 'last_campaign'],
+      ].flatMap((name) => [
+        [name, words],
+        [`${name}_not`, words],
+      ]),
     ),
     // Country codes are read in upper case.
     country: () => ['DE', 'US', '-', 'Ü, "'].slice(random(4)),

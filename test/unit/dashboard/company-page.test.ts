@@ -2,17 +2,42 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompanyReason } from '../../../schemas/dashboard/company.ts'
 import { linkedInSearch, siteUrl } from '../../../src/dashboard/pages/lib/company-links.ts'
-import { stepsOf, trailState } from '../../../src/dashboard/pages/lib/company-trail.ts'
+import { stepsOf, trailAmong, trailInto, trailState } from '../../../src/dashboard/pages/lib/company-trail.ts'
 import { whySentence } from '../../../src/dashboard/pages/lib/why-sentence.ts'
 
 test('a company has the neighbours of the list that it was opened from', () => {
   const state = trailState({ ids: ['a', 'b', 'c'], before: 50, total: 120 })
-  assert.deepEqual(stepsOf(state, 'b'), { position: 52, total: 120, previous: 'a', next: 'c' })
-  assert.deepEqual(stepsOf(state, 'a'), { position: 51, total: 120, previous: undefined, next: 'b' })
-  assert.deepEqual(stepsOf(state, 'c'), { position: 53, total: 120, previous: 'b', next: undefined })
-  for (const other of [null, undefined, {}, { isReturn: true }]) assert.equal(stepsOf(other, 'a'), undefined)
-  assert.equal(stepsOf(state, 'd'), undefined)
-  assert.equal(stepsOf(trailState({ ids: ['a', 'b'], before: 50, total: 51 }), 'b')?.total, 52)
+  const [a, b, c] = ['a', 'b', 'c'].map((id) => ({ id }))
+  assert.deepEqual(stepsOf(state, 'b', 3), { position: 52, total: 120, previous: a, next: c })
+  assert.deepEqual(stepsOf(state, 'a', 3), { position: 51, total: 120, previous: undefined, next: b })
+  assert.deepEqual(stepsOf(state, 'c', 3), { position: 53, total: 120, previous: b, next: undefined })
+  for (const other of [null, undefined, {}, { isReturn: true }]) assert.equal(stepsOf(other, 'a', 3), undefined)
+  assert.equal(stepsOf(state, 'd', 3), undefined)
+  assert.equal(stepsOf(trailState({ ids: ['a', 'b'], before: 50, total: 51 }), 'b', 3)?.total, 52)
+  assert.deepEqual(trailAmong(['a', 'b', 'a']), trailState({ ids: ['a', 'b'], before: 0, total: 2 }))
+  assert.equal(trailAmong(['a', 'a']), undefined)
+})
+
+test('at the end of a part of a list is the next part', () => {
+  const list = { sort: 'name' } as const
+  const part = (ids: string[], before: number) => ({ ids, before, total: 8, list })
+  const steps = (ids: string[], before: number, id: string) => {
+    const { previous, next } = stepsOf(trailState(part(ids, before)), id, 3)!
+    return [previous, next]
+  }
+  assert.deepEqual(steps(['d', 'e', 'f'], 3, 'd'), [{ offset: 0 }, { id: 'e' }])
+  assert.deepEqual(steps(['d', 'e', 'f'], 3, 'f'), [{ id: 'e' }, { offset: 6 }])
+  assert.deepEqual(steps(['a', 'b', 'c'], 0, 'a'), [undefined, { id: 'b' }])
+  assert.deepEqual(steps(['g', 'h'], 6, 'h'), [{ id: 'g' }, undefined])
+  // The list may begin in the middle of a part.
+  assert.deepEqual(steps(['b', 'c', 'd'], 1, 'b'), [{ offset: 0 }, { id: 'c' }])
+  const now = part(['d', 'e', 'f'], 3)
+  assert.deepEqual(trailInto(now, { ids: ['g', 'h'], offset: 6, total: 8 }), { id: 'g', trail: part(['g', 'h'], 6) })
+  assert.deepEqual(trailInto(now, { ids: ['a', 'b', 'c'], offset: 0, total: 8 })?.id, 'c')
+  // Somebody moved: f is in the next part too, and d in the one before.
+  assert.deepEqual(trailInto(now, { ids: ['f', 'g'], offset: 6, total: 8 })?.id, 'g')
+  assert.deepEqual(trailInto(now, { ids: ['b', 'c', 'd'], offset: 0, total: 8 })?.id, 'c')
+  assert.equal(trailInto(now, { ids: [], offset: 6, total: 6 }), undefined)
 })
 
 test('only a domain becomes a link to a site, and a name is one word of a search', () => {

@@ -57,7 +57,11 @@ test('nothing is sent without a viewer, and nothing of another tenant', async (t
 test('a watched event is sent with its status, its company and the reason', async (t) => {
   const { reports, want, request, pass } = await startTail(t)
   want('acme')
-  request([{ ip: '8.8.8.8', event_type: 'page_view' }, { ip: '203.0.113.7' }, { ip: 'x'.repeat(200) }])
+  request([
+    { ip: '8.8.8.8', event_type: 'page_view', url: 'https://a.example/b?c=1', properties: { title: ' The page ' } },
+    { ip: '203.0.113.7', properties: { url: 'https://a.example/', title: 1 } },
+    { ip: 'x'.repeat(200) },
+  ] as EventEnvelope[])
   pass(500)
   const [[tenant, { totals, events }]] = reports as [[string, LiveReport]]
   assert.deepEqual([tenant, totals], ['acme', { ok: 1, filtered: 1, invalid_ip: 1 }])
@@ -65,8 +69,14 @@ test('a watched event is sent with its status, its company and the reason', asyn
   const who = { company: 'Example', domain: 'example.com', country_code: 'DE' }
   const why = { rule: null, filtered_as: null }
   assert.deepEqual(events.slice(0, 2), [
-    { ...common, status: 'ok', event_type: 'page_view', ip: '8.8.8.8', ...who, ...why },
-    { ...common, status: 'filtered', event_type: null, ip: '203.0.113.7', ...who, rule: own.rule, filtered_as: 'own' },
+    {
+      ...{ ...common, status: 'ok', event_type: 'page_view', ip: '8.8.8.8', ...who, ...why },
+      ...{ page: 'a.example/b', title: 'The page', company_id: 'example.com' },
+    },
+    {
+      ...{ ...common, status: 'filtered', event_type: null, ip: '203.0.113.7', ...who },
+      ...{ rule: own.rule, filtered_as: 'own', page: 'a.example/' },
+    },
   ])
   assert.deepEqual([events[2]!.status, events[2]!.company, events[2]!.ip!.length], ['invalid_ip', null, 120])
 })

@@ -5,6 +5,7 @@ import { Button, IconButton } from '../design/button.tsx'
 import { FieldError } from '../design/field.tsx'
 import { Row, Text } from '../design/layout.tsx'
 import { Menu } from '../design/popover.tsx'
+import { companyNames } from '../lib/company-names.ts'
 import { correct } from '../lib/corrections.ts'
 import { counted, number } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
@@ -33,7 +34,7 @@ function Bulk({ tenant, companies, elsewhere, changed, onClear }: BulkProps) {
   const words = counted(companies.length, 'company', 'companies')
   const setHidden = (hidden: boolean) =>
     hiding.run(async () => {
-      const done = `${words} ${companies.length === 1 ? 'is' : 'are'} ${hidden ? 'hidden' : 'shown again'}.`
+      const done = `${companyNames(companies)} ${companies.length === 1 ? 'is' : 'are'} ${hidden ? 'hidden' : 'shown again'}.`
       await correct(tenant, { companies: companies.map(({ company_id }) => company_id), hidden }, done, changed)
       onClear()
     })

@@ -1,13 +1,12 @@
 import './company-lines.css'
 import type { ComponentChildren } from 'preact'
-import { Link } from 'wouter-preact'
 import { Flag } from '../design/flag.tsx'
 import { Hidden } from '../design/layout.tsx'
 import { Sparkline } from '../design/sparkline.tsx'
-import { companyPath } from '../lib/company-links.ts'
 import { country } from '../lib/days.ts'
 import { counted } from '../lib/format.ts'
 import { CompanyAvatar } from './company-avatar.tsx'
+import { CompanyLink } from './company-link.tsx'
 
 interface CompanyNumbers {
   readonly value: ComponentChildren
@@ -32,6 +31,7 @@ export interface CompanyLine {
 /** Companies with their names, the reason why they are listed, and their visits by day. */
 export function CompanyLines({ tenant, lines }: { readonly tenant: string; readonly lines: readonly CompanyLine[] }) {
   const most = Math.max(0, ...lines.flatMap(({ result }) => result?.dailyVisits ?? []))
+  const ids = lines.map(({ company_id: id }) => id)
   return (
     <ul class="company-lines">
       {lines.map((line) => {
@@ -41,7 +41,9 @@ export function CompanyLines({ tenant, lines }: { readonly tenant: string; reado
             <CompanyAvatar tenant={tenant} company={line} size={32} />
             <div>
               <div class="company-line-name">
-                <Link href={companyPath(tenant, line.company_id)}>{line.name}</Link>
+                <CompanyLink tenant={tenant} id={line.company_id} among={ids}>
+                  {line.name}
+                </CompanyLink>
                 {line.country_code !== '' && (
                   <>
                     <Flag code={line.country_code} />

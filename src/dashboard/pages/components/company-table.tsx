@@ -13,6 +13,7 @@ import { type Trail, trailState } from '../lib/company-trail.ts'
 import { type Column, isOwnColumn } from '../lib/company-view.ts'
 import { counted, number } from '../lib/format.ts'
 import { ownText } from '../lib/own-columns.ts'
+import { touchText } from '../lib/touches.ts'
 import { CompanyAvatar } from './company-avatar.tsx'
 import { Fit } from './company-fit.tsx'
 import { CompanyHeatBadge } from './company-heat.tsx'
@@ -25,8 +26,8 @@ const TEXT_PX = 180
 interface CompanyTableProps {
   readonly tenant: string
   readonly rows: readonly CompanyRow[]
-  /** Companies on the pages before, and of the list. */
-  readonly place: Pick<Trail, 'before' | 'total'>
+  /** Companies on the pages before, and of the list, and the list. */
+  readonly place: Pick<Trail, 'before' | 'total' | 'list'>
   /** All that a list may have. */
   readonly columns: readonly Column[]
   /** Those of the tenant's own. */
@@ -163,6 +164,9 @@ function Value({ column, own, row, details, mostVisits }: ValueProps) {
     case 'visits':
     case 'unique_ips':
       return <>{details === undefined ? '…' : number(details[column])}</>
+    case 'first_touch':
+    case 'last_touch':
+      return <>{details === undefined ? '…' : details[column] === null ? '–' : touchText(details[column])}</>
     case 'tags':
       return (
         <Row gap={1}>

@@ -7,6 +7,7 @@ import {
 import { FACT_LIMITS, STATUSES } from '../../../../schemas/facts.ts'
 import { Dialog } from '../design/dialog.tsx'
 import { TextArea, TextInput } from '../design/field.tsx'
+import { companyNames } from '../lib/company-names.ts'
 import { correct } from '../lib/corrections.ts'
 import { counted } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
@@ -115,7 +116,6 @@ export function CorrectForm(props: CorrectDialogProps & { readonly isInPlace?: b
   const { task, tenant, companies, correction, changed, onClose, isInPlace } = props
   const form = FORMS[task]
   const [only] = companies
-  const name = nameOf(companies)
   const [value, setValue] = useState(companies.length === 1 ? (form.valueBefore?.(correction, only!.name) ?? '') : '')
   const saving = useAction()
   const save = () =>
@@ -124,7 +124,7 @@ export function CorrectForm(props: CorrectDialogProps & { readonly isInPlace?: b
       const body = { companies: ids, ...form.wantedOf(value.trim(), correction) }
       const isCleared = value.trim() === ''
       const verb = companies.length === 1 ? 'was' : 'were'
-      await correct(tenant, body, `${name} ${verb} ${isCleared ? 'changed' : form.done}.`, changed)
+      await correct(tenant, body, `${companyNames(companies)} ${verb} ${isCleared ? 'changed' : form.done}.`, changed)
       onClose()
     })
   const field = {

@@ -12,7 +12,7 @@ import { Segmented } from '../design/tabs.tsx'
 import { NOT_KNOWN, SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
 import { country } from '../lib/days.ts'
 import { fitWord } from '../lib/fit.ts'
-import { number } from '../lib/format.ts'
+import { capitalised, number } from '../lib/format.ts'
 import { ownTermOf } from '../lib/own-terms.ts'
 import type { UrlChange } from '../lib/url-state.ts'
 import { ConditionChip } from './condition-chip.tsx'
@@ -40,12 +40,16 @@ const LISTS = [
   ['country', 'Visits from', 'country', country],
   ['tag', 'Tag', 'tag', String],
   ['category', 'Category', 'category', String],
-  ['class', 'Class', 'classification', String],
+  ['class', 'Type', 'classification', String],
   ['fit', 'Fit', 'fit', fitWord],
   ['status', 'Status', 'status', String],
   ['owner', 'Owner', 'owner', String],
   ['source', 'Source', 'source', String],
   ['campaign', 'Campaign', 'campaign', String],
+  ['first_channel', 'First touch', 'first_channel', capitalised],
+  ['last_channel', 'Last touch', 'last_channel', capitalised],
+  ['first_campaign', 'First campaign', 'first_campaign', String],
+  ['last_campaign', 'Last campaign', 'last_campaign', String],
 ] as const
 
 /** Filters that most people need now and then: they are in a menu until they are used. */
@@ -56,10 +60,14 @@ const MORE = {
   heat_min: 'Heat',
   fit: 'Fit',
   category: 'Category',
-  class: 'Class',
+  class: 'Type',
   owner: 'Owner',
   source: 'Source',
   campaign: 'Campaign',
+  first_channel: 'First touch',
+  last_channel: 'Last touch',
+  first_campaign: 'First campaign',
+  last_campaign: 'Last campaign',
   new_days: 'New',
   hidden: 'Hidden companies',
   merged: 'Merged companies',

@@ -1,3 +1,4 @@
+import { Link } from 'wouter-preact'
 import type { Judgement } from '../../../../schemas/live-event.ts'
 import { Badge, CategoryBadge } from '../design/badge.tsx'
 import { CLASS_COLOURS } from '../design/colours.ts'
@@ -12,12 +13,12 @@ export function StatusBadge({ status }: Pick<Judgement, 'status'>) {
   return <Badge tone={TONES[status]}>{STATUS_WORDS[status]}</Badge>
 }
 
-/** A name, with its country and domain. */
-export function CompanyName({ company, domain, country_code: code }: Judgement) {
+/** A name, with its country and domain. @param href the page of the company */
+export function CompanyName({ company, domain, country_code: code, href }: Judgement & { readonly href?: string }) {
   return (
-    <Row gap={2}>
+    <Row gap={2} isOneLine>
       {code !== null && <Flag code={code} isAlone />}
-      <span>{company ?? <Soft>unknown</Soft>}</span>
+      {href === undefined ? <span>{company ?? <Soft>unknown</Soft>}</span> : <Link href={href}>{company}</Link>}
       {domain !== null && domain !== company && <Soft>{domain}</Soft>}
     </Row>
   )

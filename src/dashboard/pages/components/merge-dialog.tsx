@@ -6,9 +6,9 @@ import { Dialog } from '../design/dialog.tsx'
 import { FieldError, Fieldset, TextInput } from '../design/field.tsx'
 import { Row, Stack, Text } from '../design/layout.tsx'
 import { Choice } from '../design/popover.tsx'
+import { companyNames } from '../lib/company-names.ts'
 import { SEARCH_CHARS_MAX } from '../lib/company-view.ts'
 import { correct } from '../lib/corrections.ts'
-import { counted } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
 
@@ -58,8 +58,7 @@ export function MergeDialog({ tenant, companies, correction, changed, onClose }:
   const merge = (into: Named | undefined) =>
     saving.run(async () => {
       const moved = companies.filter(({ company_id }) => company_id !== into?.company_id)
-      const words =
-        moved.length === 1 ? `${moved[0]!.name} was` : `${counted(moved.length, 'company', 'companies')} were`
+      const words = `${companyNames(moved)} ${moved.length === 1 ? 'was' : 'were'}`
       const done =
         into === undefined ? `${only!.name} is a separate company again.` : `${words} merged into ${into.name}.`
       const body = { companies: moved.map(({ company_id }) => company_id), merged_into: into?.company_id ?? '' }

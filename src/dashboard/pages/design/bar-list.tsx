@@ -7,6 +7,8 @@ export interface Bar {
   readonly key: string
   readonly name: ComponentChildren
   readonly href?: string
+  /** State of the link, for the page that it opens. */
+  readonly state?: unknown
   /** Before the name: a flag or an avatar. */
   readonly mark?: ComponentChildren
   readonly value: number
@@ -25,11 +27,17 @@ export function BarList({ bars, whole }: BarListProps) {
   const full = Math.max(1, whole ?? Math.max(...bars.map(({ value }) => value)))
   return (
     <ol class="ui-bars">
-      {bars.map(({ key, name, href, mark, value, text }) => (
+      {bars.map(({ key, name, href, state, mark, value, text }) => (
         <li key={key} class="ui-bar" style={{ '--share': `${Math.min(100, (100 * value) / full)}%` }}>
           <span class="ui-bar-name">
             {mark}
-            {href === undefined ? <span class="ui-text is-cut">{name}</span> : <Link href={href}>{name}</Link>}
+            {href === undefined ? (
+              <span class="ui-text is-cut">{name}</span>
+            ) : (
+              <Link href={href} state={state}>
+                {name}
+              </Link>
+            )}
           </span>
           <span class="ui-bar-value">{text}</span>
         </li>

@@ -1,5 +1,6 @@
 import './skeleton.css'
-import { Hidden } from './layout.tsx'
+import { Grid, Hidden } from './layout.tsx'
+import { Card } from './page.tsx'
 
 interface SkeletonProps {
   /** CSS lengths. */
@@ -25,9 +26,41 @@ export function Loading({ rows = 4, rowHeight = 20, label = 'Loading…' }: Load
   return (
     <div class="ui-skeletons" role="status">
       <Hidden>{label}</Hidden>
+      <Rows rows={rows} rowHeight={rowHeight} />
+    </div>
+  )
+}
+
+interface LoadingCardsProps extends LoadingProps {
+  readonly cards: number
+  /** Least width of a card, pixels. */
+  readonly min?: number
+}
+
+/** Cards beside each other that load, each with rows. */
+export function LoadingCards({ cards, min = 300, rows = 4, rowHeight = 20, label = 'Loading…' }: LoadingCardsProps) {
+  return (
+    <div role="status">
+      <Hidden>{label}</Hidden>
+      <Grid min={min}>
+        {Array.from({ length: cards }, (_, i) => (
+          <Card key={i}>
+            <div class="ui-skeletons">
+              <Rows rows={rows} rowHeight={rowHeight} />
+            </div>
+          </Card>
+        ))}
+      </Grid>
+    </div>
+  )
+}
+
+function Rows({ rows, rowHeight }: { readonly rows: number; readonly rowHeight: number }) {
+  return (
+    <>
       {Array.from({ length: rows }, (_, i) => (
         <Skeleton key={i} height={`${rowHeight}px`} width={`${100 - ((i * 17) % 35)}%`} />
       ))}
-    </div>
+    </>
   )
 }

@@ -1,5 +1,5 @@
 import './tabs.css'
-import { useId } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { Option } from './field.tsx'
 
@@ -9,10 +9,16 @@ interface TabsProps {
   readonly tabs: readonly { readonly href: string; readonly label: string; readonly isCurrent: boolean }[]
 }
 
-/** Links between views of one subject. Each view has its own URL. */
+/** Links between views of one subject. Each view has its own URL. Where they do not fit, the current one is in view. */
 export function Tabs({ label, tabs }: TabsProps) {
+  const nav = useRef<HTMLElement>(null)
+  const current = tabs.find(({ isCurrent }) => isCurrent)?.href
+  useLayoutEffect(() => {
+    const tab = nav.current?.querySelector<HTMLElement>('[aria-current=page]')
+    if (tab) nav.current!.scrollLeft = tab.offsetLeft - nav.current!.offsetLeft - 40
+  }, [current])
   return (
-    <nav class="ui-tabs" aria-label={label}>
+    <nav ref={nav} class="ui-tabs" aria-label={label}>
       {tabs.map((tab) => (
         <Link key={tab.href} href={tab.href} class="ui-tab" aria-current={tab.isCurrent ? 'page' : undefined}>
           {tab.label}

@@ -18,6 +18,8 @@ interface ListFilter {
   /** A page that they read: as text of the filter, or as Pages lists it. */
   readonly page?: string | ListedPage
   readonly fit?: FitLevel
+  /** By the first or the last touch; `''` is an unknown channel. */
+  readonly touch?: { readonly by: `${'first' | 'last'}_${'channel' | 'campaign'}`; readonly value: string }
   readonly sort?: 'visits' | 'events' | 'last_seen'
 }
 
@@ -32,11 +34,12 @@ export function companyIconPath(tenant: string, companyId: string): string {
 }
 
 /** URL of the list of companies with filters. They keep exactly these companies. */
-export function companiesPath(tenant: string, { newSince, newDays, page, ...others }: ListFilter): string {
+export function companiesPath(tenant: string, { newSince, newDays, page, touch, ...others }: ListFilter): string {
   const query = new URLSearchParams()
   const { from, to, when = from === undefined && to === undefined ? ALL_TIME : undefined, fit, sort } = others
   const news = { new: newSince, new_days: newDays }
   const values = { from, to, when, ...news, page_is: typeof page === 'object' ? exactPage(page) : page, fit, sort }
+  if (touch !== undefined) query.set(touch.by, touch.value || NOT_KNOWN)
   for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value))
   return `/t/${tenant}/companies?${query}`
 }

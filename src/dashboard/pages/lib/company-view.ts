@@ -7,7 +7,16 @@ import { ownTermOf } from './own-terms.ts'
 
 /** A column of the list of companies. */
 export interface Column {
-  readonly key: CompanySort | 'industry_category' | 'trend' | 'tags' | 'owner' | 'status' | `own.${string}`
+  readonly key:
+    | CompanySort
+    | 'industry_category'
+    | 'trend'
+    | 'tags'
+    | 'owner'
+    | 'status'
+    | 'first_touch'
+    | 'last_touch'
+    | `own.${string}`
   readonly label: string
   readonly isNumber?: true
   /** Undefined: not sortable. */
@@ -34,11 +43,13 @@ export const COLUMNS: readonly Column[] = [
   { key: 'trend', label: '30 days' },
   figure('events', 'Events'),
   { ...text('first_seen', 'First seen'), first: 'desc', isExtra: true },
-  { ...text('classification', 'Class'), isExtra: true },
+  { ...text('classification', 'Type'), isExtra: true },
   { key: 'industry_category', label: 'Category', isExtra: true },
   { key: 'tags', label: 'Tags', isExtra: true },
   { key: 'owner', label: 'Owner', isExtra: true },
   { key: 'status', label: 'Status', isExtra: true },
+  { key: 'first_touch', label: 'First touch', isExtra: true },
+  { key: 'last_touch', label: 'Last touch', isExtra: true },
   { ...figure('unique_ips', 'Unique IPs'), isExtra: true },
   { ...figure('quality', 'Quality'), isExtra: true },
 ]
@@ -99,6 +110,7 @@ export function viewOf(state: URLSearchParams): CompanyView {
     page_contains: values('at'),
     source: values('source'),
     campaign: values('campaign'),
+    ...Object.fromEntries(TOUCH_LISTS.map((name) => [name, values(name)])),
     tag: values('tag'),
     owner: values('owner'),
     status: values('status'),
@@ -174,6 +186,9 @@ function wholeOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}$/.test(text) ? Number(text) : undefined
 }
 
+/** Filters by the first and the last touch, by the names of `CompanyFilter`. */
+const TOUCH_LISTS = ['first_channel', 'last_channel', 'first_campaign', 'last_campaign'] as const
+
 /** Filters that only segments of the command line have, by the names of `CompanyFilter`. */
 export const OTHER_LISTS = [
   'industry_not',
@@ -186,6 +201,10 @@ export const OTHER_LISTS = [
   'fit_not',
   'source_not',
   'campaign_not',
+  'first_channel_not',
+  'last_channel_not',
+  'first_campaign_not',
+  'last_campaign_not',
 ] as const
 export const OTHER_COUNTS = ['visits_max', 'events_min', 'events_max', 'heat_max'] as const
 
@@ -200,6 +219,7 @@ export const FILTER_NAMES = [
   'at',
   'source',
   'campaign',
+  ...TOUCH_LISTS,
   'tag',
   'owner',
   'status',

@@ -26,9 +26,13 @@ export const TERMS = [
   term('new_days', '=', 'New in the last days', '7'),
   term('search', '=', 'Name, domain or id contains', 'bank'),
   term('category', '=', 'Category', 'Technology'),
-  term('classification', '=', 'Class', 'business'),
+  term('classification', '=', 'Type', 'business'),
   term('source', '=', 'Source', 'Website'),
   term('campaign', '=', 'Campaign', 'spring'),
+  term('first_channel', '=', 'First touch by channel', 'paid search'),
+  term('last_channel', '=', 'Last touch by channel', 'email'),
+  term('first_campaign', '=', 'First touch of campaign', 'spring'),
+  term('last_campaign', '=', 'Last touch of campaign', 'spring'),
 ] as const
 
 export const EMPTY_GROUPS: readonly ConditionGroup[] = [

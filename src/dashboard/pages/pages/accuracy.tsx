@@ -78,7 +78,7 @@ function Precision({ tenant, days }: { readonly tenant: string; readonly days: s
         description="All figures count network addresses, each once. An address with people of several companies counts in parts. Right: of those attributed to a company, the share attributed to the one of the e-mail address, with its 95% interval. Noise is not stored, so it is not counted."
       >
         <Breakdown title="By data set" name="Data set" rows={data_sets.map((set) => [set.name, set] as const)} />
-        <Breakdown title="By class" name="Class" rows={classifications.map((each) => [each.name, each] as const)} />
+        <Breakdown title="By type" name="Type" rows={classifications.map((each) => [each.name, each] as const)} />
         <Breakdown
           title="By quality score"
           name="Score"

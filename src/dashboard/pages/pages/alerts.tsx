@@ -76,7 +76,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
         </EmptyState>
       )}
       {alerts.length > 0 && <AlertList tenant={tenant} alerts={alerts} onAct={act} />}
-      {isFull && <Text tone="soft">A tenant has at most {max} alerts: remove one to add another.</Text>}
+      {isFull && <Text tone="soft">A workspace has at most {max} alerts: remove one to add another.</Text>}
       {dialog?.action === 'test' && (
         <TestDialog tenant={tenant} alert={dialog.alert} onAnswered={list.reload} onClose={close} />
       )}

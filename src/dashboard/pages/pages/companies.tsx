@@ -194,7 +194,7 @@ export function Companies({ parameters }: PageProps) {
         <CompanyTable
           tenant={tenant}
           rows={rows}
-          place={{ before: (page - 1) * PAGE_ROWS, total }}
+          place={{ before: (page - 1) * PAGE_ROWS, total, list: view }}
           columns={columns}
           own={own}
           shown={shown}
@@ -373,7 +373,7 @@ function FirstEvent({ tenant, title }: { readonly tenant: string; readonly title
   return (
     <EmptyState icon={Building2} title={title}>
       <p>
-        <Link href={`/t/${tenant}/settings`}>Make an API key</Link> and send events from your site, or{' '}
+        <Link href={`/t/${tenant}/settings/keys`}>Make an API key</Link> and send events from your site, or{' '}
         <Link href={`/t/${tenant}/uploads`}>upload a file</Link>. Companies appear here within seconds. With your key in
         place of YOUR_KEY, this sends an event of Apple:
       </p>

@@ -21,14 +21,14 @@ import { ExternalLink } from '../design/external-link.tsx'
 import { Grid, List, Row, Split, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Card, Page, Section } from '../design/page.tsx'
-import { Loading } from '../design/skeleton.tsx'
+import { Loading, LoadingCards } from '../design/skeleton.tsx'
 import { Stat, Stats } from '../design/stat.tsx'
 import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { Time } from '../design/time.tsx'
 import { companiesPath, linkedInSearch, siteUrl } from '../lib/company-links.ts'
 import { listPath, shownColumns } from '../lib/company-view.ts'
-import { country, daysBetween } from '../lib/days.ts'
+import { country, daysAgo, daysBetween } from '../lib/days.ts'
 import { fitReason, fitWord } from '../lib/fit.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
 import { indentedJson } from '../lib/indented-json.ts'
@@ -86,7 +86,11 @@ export function Company({ parameters }: PageProps) {
       <Page title={id} {...above}>
         <PastJob tenant={tenant} ended={changed} />
         {error === undefined ? (
-          <Loading rows={8} rowHeight={32} />
+          <Split aside={<Loading rows={6} />}>
+            <LoadingCards cards={4} min={140} rows={2} label="" />
+            <LoadingCards cards={1} rows={1} rowHeight={180} label="" />
+            <Loading rows={6} rowHeight={32} label="" />
+          </Split>
         ) : error.status === 404 ? (
           <>
             {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
@@ -97,7 +101,13 @@ export function Company({ parameters }: PageProps) {
               </Text>
             </EmptyState>
             {correction !== undefined && (
-              <CompanyFacts key={id} {...facts} answer={undefined} company={{ company_id: id, name: id }} />
+              <CompanyFacts
+                key={id}
+                {...facts}
+                answer={undefined}
+                touches={undefined}
+                company={{ company_id: id, name: id }}
+              />
             )}
             <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
           </>
@@ -133,8 +143,15 @@ export function Company({ parameters }: PageProps) {
       <PastJob tenant={tenant} ended={changed} />
       {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      <Split aside={<CompanyFacts key={id} {...facts} answer={value} company={company} />}>
+      <Split aside={<CompanyFacts key={id} {...facts} answer={value} touches={activity.value} company={company} />}>
         <Figures {...value} />
+        <Section title="Why this company">
+          {value.reason === null ? (
+            <NoReason addresses={value.addresses} />
+          ) : (
+            <Reason reason={value.reason} name={company.name} />
+          )}
+        </Section>
         <Section
           title="Visits and events, by day of the event (UTC)"
           description={`${day(from)} to ${day(to)}: ${counted(all, 'event')}`}
@@ -151,13 +168,6 @@ export function Company({ parameters }: PageProps) {
         </Section>
         <SessionList key={path} path={path} />
         <Activity tenant={tenant} answer={value} activity={activity} />
-        <Section title="Why this company">
-          {value.reason === null ? (
-            <NoReason addresses={value.addresses} />
-          ) : (
-            <Reason reason={value.reason} name={company.name} />
-          )}
-        </Section>
         <Sources {...value} />
         <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
         <Disclosure summary="Raw events: the newest, as they were sent">
@@ -175,6 +185,8 @@ export function Company({ parameters }: PageProps) {
 
 function Figures({ company, heat, from, to, days }: CompanyAnswer) {
   const firstDay = company.first_seen.slice(0, 10)
+  // The days of a company that has not come for long end with its last event.
+  const isCurrent = to >= daysAgo(0)
   const week = usualWeek(firstDay > from ? firstDay : from, to, days)
   return (
     <Stats>
@@ -187,7 +199,7 @@ function Figures({ company, heat, from, to, days }: CompanyAnswer) {
         </Stat>
       )}
       {week !== undefined && (
-        <Stat label="Visits in the last 7 days shown" value={number(week.visits)}>
+        <Stat label={isCurrent ? 'Visits in the last 7 days' : 'Visits in its last week'} value={number(week.visits)}>
           {usualWeekText(week)}
         </Stat>
       )}
@@ -385,8 +397,8 @@ function NoReason({ addresses }: Pick<CompanyAnswer, 'addresses'>) {
   if (addresses === 'masked') {
     return (
       <Text isMeasured>
-        This tenant keeps no addresses, so they cannot be looked up again. The data found when the events arrived are
-        shown above.
+        This workspace keeps no addresses, so they cannot be looked up again. The page shows what was found when the
+        events arrived.
       </Text>
     )
   }

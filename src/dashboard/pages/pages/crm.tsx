@@ -2,17 +2,16 @@ import { RefreshCw } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { CrmAnswer } from '../../../../schemas/dashboard/crm.ts'
 import { ConfirmDialog } from '../components/confirm-dialog.tsx'
-import { Button, LinkButton } from '../design/button.tsx'
+import { Button } from '../design/button.tsx'
 import { Facts } from '../design/details.tsx'
 import { FieldError } from '../design/field.tsx'
 import { Text } from '../design/layout.tsx'
 import { Notice, Problem } from '../design/notice.tsx'
-import { Page, Section } from '../design/page.tsx'
+import { Section } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { Time } from '../design/time.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
-import type { PageProps } from '../lib/page-props.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
 import { ConnectForm } from './crm/connect-form.tsx'
@@ -22,28 +21,8 @@ const LOOK_EVERY_MS = 2_000
 
 type Connection = NonNullable<CrmAnswer['connection']>
 
-/** The link to the page, in the settings. */
-export function CrmSection({ tenant }: { readonly tenant: string }) {
-  return (
-    <Section
-      title="HubSpot"
-      description="Companies that visited, with visits and heat, in your CRM; owners and statuses from there."
-      actions={
-        <LinkButton href={`/t/${tenant}/settings/crm`} icon={RefreshCw}>
-          Manage HubSpot
-        </LinkButton>
-      }
-    />
-  )
-}
-
 /** The connection to HubSpot: what was sent, what was refused, and why. */
-export function Crm({ parameters }: PageProps) {
-  const tenant = parameters.tenant!
-  return <OfTenant key={tenant} tenant={tenant} />
-}
-
-function OfTenant({ tenant }: { readonly tenant: string }) {
+export function Crm({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/crm`
   const answer = useData<CrmAnswer>(path, {}, LOOK_EVERY_MS)
   const [opened, setOpened] = useState<'disconnect' | 'replace'>()
@@ -67,10 +46,9 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
     answer.reload()
   }
   return (
-    <Page
+    <Section
       title="HubSpot"
       description="Companies that visit your site go to HubSpot every hour. Owners and statuses come back."
-      back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
       actions={
         connection && (
           <>
@@ -107,7 +85,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
           <Text tone="soft">Companies and properties in HubSpot stay, and so do owners and statuses here.</Text>
         </ConfirmDialog>
       )}
-    </Page>
+    </Section>
   )
 }
 

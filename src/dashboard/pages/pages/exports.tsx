@@ -75,7 +75,7 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       )}
       {exports.length > 0 && <ExportList tenant={tenant} exports={exports} onAct={act} />}
       {exports.length > 0 && <ExportCalendar tenant={tenant} exports={exports} />}
-      {isFull && <Text tone="soft">A tenant has at most {max} exports: remove one to add another.</Text>}
+      {isFull && <Text tone="soft">A workspace has at most {max} exports: remove one to add another.</Text>}
       {dialog?.action === 'files' && shown !== undefined && (
         <FilesDialog tenant={tenant} shown={shown} onClose={close} />
       )}

@@ -1,20 +1,14 @@
-import { Page } from '../design/page.tsx'
-import type { PageProps } from '../lib/page-props.ts'
+import { Text } from '../design/layout.tsx'
 import { FitSigns } from './heat-and-fit/fit-signs.tsx'
 import { HeatPoints } from './heat-and-fit/heat-points.tsx'
 
 /** What heat weighs, and which companies are good ones. Both show their effect before they are saved. */
-export function HeatAndFit({ parameters }: PageProps) {
-  const tenant = parameters.tenant!
+export function HeatAndFit({ tenant }: { readonly tenant: string }) {
   return (
-    <Page
-      key={tenant}
-      title="Heat and fit"
-      description="Heat says how interested a company is. Fit says whether it is a company that you want."
-      back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
-    >
+    <>
+      <Text tone="soft">Heat says how interested a company is. Fit says whether it is a company that you want.</Text>
       <FitSigns tenant={tenant} />
       <HeatPoints tenant={tenant} />
-    </Page>
+    </>
   )
 }

@@ -15,7 +15,7 @@ import { Disclosure } from '../design/details.tsx'
 import { Grid, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Card, Page } from '../design/page.tsx'
-import { Loading } from '../design/skeleton.tsx'
+import { Loading, LoadingCards } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
 import { companiesPath } from '../lib/company-links.ts'
 import { daysBetween } from '../lib/days.ts'
@@ -48,7 +48,12 @@ export function Home({ parameters }: PageProps) {
   return (
     <Page title="Home" description={value && !isEmpty ? weekSentence(value) : 'The last 7 days, in UTC.'}>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      {value === undefined && error === undefined && <Loading rows={8} rowHeight={32} />}
+      {value === undefined && error === undefined && (
+        <>
+          <LoadingCards cards={2} min={480} rows={5} rowHeight={44} />
+          <LoadingCards cards={4} min={160} rows={2} label="" />
+        </>
+      )}
       {value?.warning && (
         <Notice tone="warn" role="alert">
           <p>{value.warning.text}</p>
@@ -78,7 +83,10 @@ interface WeekProps {
 }
 
 function Week({ tenant, answer }: WeekProps) {
-  const { from, to, now, before, daily_visits, newcomers, rising, returned } = answer
+  const { from, to, now, before, daily_visits, to_look_at } = answer
+  const first = new Set(to_look_at.map(({ company_id: id }) => id))
+  /** Each company is on the page once: the lists go on after those to look at first. */
+  const others = <C extends HomeCompany>(rows: readonly C[]) => rows.filter(({ company_id: id }) => !first.has(id))
   return (
     <>
       <Grid min={480} gap={5}>
@@ -119,18 +127,16 @@ function Week({ tenant, answer }: WeekProps) {
       <Grid min={480} gap={5}>
         <Companies
           tenant={tenant}
-          title="New this week"
-          rows={newcomers}
-          none="No company was seen for the first time."
+          title="Also new this week"
+          rows={others(answer.newcomers)}
           noteOf={({ first_page }) => (first_page === '' ? '' : `began on ${pathOf(first_page)}`)}
           valueNoteOf={({ first_day }) => `since ${shortDay(first_day)}`}
           all={{ href: companiesPath(tenant, { ...WEEK, newDays: HOME.weekDays }), count: now.new_companies }}
         />
         <Companies
           tenant={tenant}
-          title="Heating up"
-          rows={rising}
-          none="No known company is clearly hotter than a week ago."
+          title="Also heating up"
+          rows={others(answer.rising)}
           noteOf={whyRising}
           valueFor={({ heat }) => <CompanyHeatBadge heat={heat} />}
           valueNoteOf={({ heat, heat_before, week_visits, usual_visits }) => {
@@ -142,9 +148,8 @@ function Week({ tenant, answer }: WeekProps) {
         />
         <Companies
           tenant={tenant}
-          title="Came back"
-          rows={returned}
-          none={`No company came back after ${HOME.awayDays} days or more.`}
+          title="Also came back"
+          rows={others(answer.returned)}
           noteOf={({ last_page }) => (last_page === '' ? '' : `last on ${pathOf(last_page)}`)}
           valueNoteOf={({ last_day_before }) =>
             last_day_before === null ? 'away for over 4 weeks' : `away since ${shortDay(last_day_before)}`
@@ -156,10 +161,12 @@ function Week({ tenant, answer }: WeekProps) {
   )
 }
 
-/** A few companies of the lists below, and one reason each. */
+/** A few companies that are new, heating up or back, and one reason each. The lists below have the others. */
 function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } }: WeekProps) {
   const isAdmin = useMay('admin')
-  const companies = new Map([...returned, ...newcomers, ...rising].map((company) => [company.company_id, company]))
+  const companies = new Map<string, HomeCompany | RisingCompany>(
+    [...returned, ...newcomers, ...rising].map((company) => [company.company_id, company]),
+  )
   return (
     <Card title={to_look_at.length === HOME.toLookAt ? 'Five to look at today' : 'To look at today'}>
       {to_look_at.length === 0 ? (
@@ -169,7 +176,13 @@ function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } 
           tenant={tenant}
           lines={to_look_at.flatMap(({ company_id, why }) => {
             const company = companies.get(company_id)
-            return company === undefined ? [] : { ...company, note: capitalised(why) }
+            if (company === undefined) return []
+            const visits = counted(company.week_visits, 'visit')
+            const result =
+              'heat' in company
+                ? { value: <CompanyHeatBadge heat={company.heat} />, note: visits }
+                : { value: visits, note: 'in 7 days' }
+            return { ...company, note: capitalised(why), result: { ...result, dailyVisits: company.daily_visits } }
           })}
         />
       )}
@@ -193,8 +206,6 @@ interface CompaniesProps<C extends HomeCompany> {
   readonly tenant: string
   readonly title: string
   readonly rows: readonly C[]
-  /** Text when there are none. */
-  readonly none: string
   readonly noteOf: (row: C) => string
   /** Default: the visits of this week. */
   readonly valueFor?: (row: C) => ComponentChildren
@@ -202,10 +213,12 @@ interface CompaniesProps<C extends HomeCompany> {
   readonly all?: { readonly href: string; readonly count: number }
 }
 
+/** More companies of one kind; nothing without any. */
 function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
-  const { tenant, title, rows, none, noteOf, valueNoteOf, all } = props
+  const { tenant, title, rows, noteOf, valueNoteOf, all } = props
+  if (rows.length === 0) return null
   const valueFor = props.valueFor ?? (({ week_visits }: C) => counted(week_visits, 'visit'))
-  const hasMore = all !== undefined && all.count > rows.length
+  const hasMore = all !== undefined
   return (
     <Card
       title={title}
@@ -217,19 +230,15 @@ function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
         )
       }
     >
-      {rows.length === 0 ? (
-        <Text tone="soft">{none}</Text>
-      ) : (
-        <CompanyLines
-          tenant={tenant}
-          lines={rows.map((row) => ({
-            ...row,
-            // The best fits come first in each list.
-            note: [row.fit === 'good' ? 'good fit' : '', noteOf(row)].filter((part) => part !== '').join(', '),
-            result: { value: valueFor(row), note: valueNoteOf(row), dailyVisits: row.daily_visits },
-          }))}
-        />
-      )}
+      <CompanyLines
+        tenant={tenant}
+        lines={rows.map((row) => ({
+          ...row,
+          // The best fits come first in each list.
+          note: [row.fit === 'good' ? 'good fit' : '', noteOf(row)].filter((part) => part !== '').join(', '),
+          result: { value: valueFor(row), note: valueNoteOf(row), dailyVisits: row.daily_visits },
+        }))}
+      />
     </Card>
   )
 }

@@ -6,12 +6,13 @@ import { ClassName, CompanyName, Soft, STATUS_WORDS, StatusBadge } from '../comp
 import { Button } from '../design/button.tsx'
 import { CodeLine } from '../design/code.tsx'
 import { TextInput } from '../design/field.tsx'
-import { Grow, Row, Stack } from '../design/layout.tsx'
+import { Grow, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
 import { Pulse } from '../design/pulse.tsx'
 import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
+import { companyPath } from '../lib/company-links.ts'
 import { capitalised, clockTime, number, utc } from '../lib/format.ts'
 import { ingestLine } from '../lib/ingest-line.ts'
 import { NO_TAIL, rateOf, type Tail, type TailEvent, whyOf, withFrame } from '../lib/live-tail.ts'
@@ -80,9 +81,9 @@ function Following({ tenant }: { readonly tenant: string }) {
           <Grow>
             <TextInput
               type="search"
-              label="Company, class, address or reason"
+              label="Company, page, type, address or reason"
               isLabelHidden
-              placeholder="Company, class, address or reason"
+              placeholder="Company, page, type, address or reason"
               value={url.get('text') ?? ''}
               onInput={(next) => change({ text: next }, true)}
             />
@@ -90,7 +91,7 @@ function Following({ tenant }: { readonly tenant: string }) {
         </Row>
         <Pulse state={pulseOf(state, isPaused)}>{rateText(tail, nowMs, state, isPaused)}</Pulse>
       </Stack>
-      {tail.events.length === 0 ? <Nothing /> : <Events events={shown.slice(0, ROWS_MAX)} />}
+      {tail.events.length === 0 ? <Nothing /> : <Events tenant={tenant} events={shown.slice(0, ROWS_MAX)} />}
     </Page>
   )
 }
@@ -118,8 +119,8 @@ function aboutOf(perSecond: number): string {
 
 function holds(event: TailEvent, text: string): boolean {
   if (text === '') return true
-  const { company, domain, classification, ip, event_type, country_code } = event
-  const all = [company, domain, classification, ip, event_type, country_code, whyOf(event)]
+  const { company, domain, classification, ip, event_type, country_code, page, title } = event
+  const all = [company, domain, classification, ip, event_type, country_code, page, title, whyOf(event)]
   return all.some((value) => value?.toLowerCase().includes(text))
 }
 
@@ -133,7 +134,7 @@ function Nothing() {
   )
 }
 
-function Events({ events }: { readonly events: readonly TailEvent[] }) {
+function Events({ tenant, events }: { readonly tenant: string; readonly events: readonly TailEvent[] }) {
   if (events.length === 0) {
     return (
       <EmptyState title="No event matches the filter">
@@ -147,15 +148,46 @@ function Events({ events }: { readonly events: readonly TailEvent[] }) {
       rows={events}
       keyOf={(event) => String(event.number)}
       columns={[
-        { key: 'company', label: 'Company', text: 320, render: (event) => <CompanyName {...event} /> },
+        {
+          key: 'company',
+          label: 'Company',
+          text: 320,
+          render: ({ company_id: id, ...event }) => (
+            <CompanyName {...event} {...(id !== undefined && { href: companyPath(tenant, id) })} />
+          ),
+        },
+        { key: 'page', label: 'Page', text: 300, inCard: 'whole', render: (event) => <ReadPage {...event} /> },
         { key: 'status', label: 'Status', inCard: 'plain', render: (event) => <StatusBadge {...event} /> },
-        { key: 'class', label: 'Class', inCard: 'plain', render: (event) => <ClassName {...event} /> },
-        { key: 'why', label: 'Why', text: 300, inCard: 'plain', render: (event) => <Soft>{whyOf(event)}</Soft> },
-        { key: 'event', label: 'Event', render: ({ event_type: type }) => type },
-        { key: 'address', label: 'Address', render: ({ ip }) => ip ?? <Soft>not kept</Soft> },
+        { key: 'class', label: 'Type', inCard: 'plain', render: (event) => <ClassName {...event} /> },
+        {
+          key: 'why',
+          label: 'Why',
+          text: 300,
+          inCard: 'plain',
+          leaves: 1,
+          render: (event) => <Soft>{whyOf(event)}</Soft>,
+        },
+        { key: 'event', label: 'Event', leaves: 3, render: ({ event_type: type }) => type },
+        { key: 'address', label: 'Address', leaves: 2, render: ({ ip }) => ip ?? <Soft>not kept</Soft> },
         { key: 'time', label: 'Time', isNumber: true, render: ({ received_at: at }) => <Clock at={at} /> },
       ]}
     />
+  )
+}
+
+/** The title of a page, and its address. */
+function ReadPage({ page, title }: TailEvent) {
+  if (page === undefined && title === undefined) return <Soft>–</Soft>
+  return (
+    <Text as="div" isCut>
+      {title ?? page}
+      {title !== undefined && page !== undefined && (
+        <>
+          {' '}
+          <Soft>{page}</Soft>
+        </>
+      )}
+    </Text>
   )
 }
 

@@ -23,9 +23,9 @@ export function NotFound() {
 /** Shown when the tenant does not exist or the session may not see it. */
 export function NoTenant({ id }: { readonly id: string }) {
   return (
-    <Page title={`There is no tenant ${id}`}>
+    <Page title={`There is no workspace ${id}`}>
       <EmptyState icon={Compass} title="Nothing to show">
-        <p>The tenant was deleted, or this session may not see it.</p>
+        <p>The workspace was deleted, or this session may not see it.</p>
         {BACK}
       </EmptyState>
     </Page>

@@ -8,12 +8,11 @@ import { Dialog } from '../design/dialog.tsx'
 import { FieldError } from '../design/field.tsx'
 import { Text } from '../design/layout.tsx'
 import { EmptyState, Problem } from '../design/notice.tsx'
-import { Page, Section } from '../design/page.tsx'
+import { Section } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
 import { counted } from '../lib/format.ts'
-import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
@@ -24,8 +23,7 @@ import { PersonList } from './people/person-list.tsx'
 const LOOK_EVERY_MS = 15_000
 
 /** The members of a tenant, their sessions, and invitations. */
-export function People({ parameters }: PageProps) {
-  const tenant = parameters.tenant!
+export function People({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/people`
   const { role } = useSession()
   const list = useData<PeopleAnswer>(path, {}, LOOK_EVERY_MS)
@@ -67,25 +65,24 @@ export function People({ parameters }: PageProps) {
   )
   const { people = [], operators = [] } = list.value ?? {}
   return (
-    <Page
-      key={tenant}
-      title="People"
-      description={`Who may use ${tenant}, and where they are signed in. Viewers read, members also change, admins also manage people, keys and sources.`}
-      back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
-      actions={people.length > 0 && invite}
-    >
+    <>
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
       <FieldError error={acting.error} />
       {list.value === undefined && list.error === undefined && <Loading rows={3} rowHeight={44} />}
       {list.value !== undefined && (
         <Section
-          title="Members"
+          title="People"
+          description={`Who may use ${tenant}, and where they are signed in. Viewers read, members also change, admins also manage people, keys and sources.`}
           actions={
-            role === 'operator' &&
             people.length > 0 && (
-              <Button variant="danger" size="s" disabled={acting.isBusy} onClick={signOutAll}>
-                Sign all members out
-              </Button>
+              <>
+                {role === 'operator' && (
+                  <Button variant="danger" disabled={acting.isBusy} onClick={signOutAll}>
+                    Sign all members out
+                  </Button>
+                )}
+                {invite}
+              </>
             )
           }
         >
@@ -137,7 +134,7 @@ export function People({ parameters }: PageProps) {
       {left !== undefined && (
         <Made key={left.maker} tenant={tenant} {...left} onChanged={list.reload} onClose={() => setLeft(undefined)} />
       )}
-    </Page>
+    </>
   )
 }
 

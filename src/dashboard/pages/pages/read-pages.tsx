@@ -14,42 +14,45 @@ import { TextInput } from '../design/field.tsx'
 import { Hidden, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Problem } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
-import { type DayRange, daysOfRange, isRangeName, type RangeName } from '../design/ranges.ts'
+import type { DayRange } from '../design/ranges.ts'
 import { Loading } from '../design/skeleton.tsx'
 import { Sparkline } from '../design/sparkline.tsx'
 import { Table, type TableSort } from '../design/table.tsx'
 import { companiesPath, companyPath } from '../lib/company-links.ts'
+import { trailAmong } from '../lib/company-trail.ts'
 import { counted, number } from '../lib/format.ts'
+import { pageDays, pageDaysChange } from '../lib/page-days.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { PageTabs } from './read-pages/page-tabs.tsx'
 
 const REFRESH_MS = 60_000
 const SORTS = ['companies', 'visits', 'events'] as const
-const DAY = /^\d{4}-\d{2}-\d{2}$/
 
 /** The pages that companies read. */
 export function ReadPages({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   const [state, set] = useUrlState()
-  const range = rangeOf(state)
-  const days = typeof range === 'string' ? daysOfRange(range) : range
+  const { range, days } = pageDays(state)
   const sort = SORTS.find((name) => name === state.get('sort')) ?? 'companies'
   const search = (state.get('q') ?? '').slice(0, PAGE_LIMITS.searchMaxChars)
   const shown = Math.min(PAGE_LIMITS.rowsMax, Number(state.get('rows')) || PAGE_LIMITS.rows)
   const query = { ...days, sort, search, limit: shown }
   const { value, error, isLoading, reload } = useData<PagesAnswer>(`/api/tenants/${tenant}/pages`, query, REFRESH_MS)
-  const choose = (next: RangeName | DayRange | undefined) => {
-    if (typeof next === 'string') set({ days: next === '7d' ? '' : next, from: '', to: '', rows: '' })
-    else if (next !== undefined) set({ days: '', from: next.from, to: next.to, rows: '' })
-  }
   const rows = value?.rows ?? []
   return (
     <Page
       title="Pages"
       description="Which of your pages companies read, and which companies read them. An event counts on its own day (UTC)."
-      actions={<DateRange value={range} onChange={choose} />}
+      actions={
+        <DateRange
+          value={range}
+          onChange={(next) => next !== undefined && set({ ...pageDaysChange(next), rows: '' })}
+        />
+      }
     >
+      <PageTabs tenant={tenant} state={state} current="pages" />
       <Row justify="between">
         <TextInput
           type="search"
@@ -94,14 +97,6 @@ export function ReadPages({ parameters }: PageProps) {
       )}
     </Page>
   )
-}
-
-/** Ignores invalid values, because links may be cut off or typed. */
-function rangeOf(state: URLSearchParams): RangeName | DayRange {
-  const [named, from, to] = ['days', 'from', 'to'].map((name) => state.get(name) ?? '')
-  if (DAY.test(from!) && DAY.test(to!) && !Number.isNaN(Date.parse(from!)) && !Number.isNaN(Date.parse(to!)))
-    return { from: from!, to: to! }
-  return isRangeName(named!) ? named : '7d'
 }
 
 interface NothingProps {
@@ -228,6 +223,7 @@ function Readers({ tenant, page: { host, path, companies }, days }: ReadersProps
   const { value, error, reload } = useData<PageCompaniesAnswer>(`/api/tenants/${tenant}/pages/companies`, query)
   if (error !== undefined) return <Problem error={error} onRetry={reload} />
   if (value === undefined) return <Loading rows={3} />
+  const trail = trailAmong(value.companies.map(({ company_id: id }) => id))
   return (
     <Stack gap={2}>
       <BarList
@@ -235,6 +231,7 @@ function Readers({ tenant, page: { host, path, companies }, days }: ReadersProps
           key: company_id,
           name,
           href: companyPath(tenant, company_id),
+          state: trail,
           mark: <Avatar name={name} id={company_id} size={20} />,
           value: visits,
           text: counted(visits, 'visit'),

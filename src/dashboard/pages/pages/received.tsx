@@ -12,6 +12,7 @@ import { Loading } from '../design/skeleton.tsx'
 import { Stat, Stats } from '../design/stat.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { companiesPath, companyPath } from '../lib/company-links.ts'
+import { trailAmong } from '../lib/company-trail.ts'
 import { DAY_CLOCKS, type DayClock, dayTitle } from '../lib/day-clock.ts'
 import { daysBetween } from '../lib/days.ts'
 import { counted, number, percent } from '../lib/format.ts'
@@ -177,6 +178,7 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
                 key: company_id,
                 name,
                 href: companyPath(tenant, company_id),
+                state: trailAmong(top.map(({ company_id: id }) => id)),
                 value: count,
                 text: counted(count, 'event'),
               }))}

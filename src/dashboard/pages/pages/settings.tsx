@@ -1,62 +1,75 @@
-import { Flame, Share2, UsersRound } from 'lucide-preact'
+import type { ComponentType } from 'preact'
+import { useContext } from 'preact/hooks'
+import { type DashboardRole, isAtLeast } from '../../../../schemas/dashboard/roles.ts'
 import { MayChange } from '../components/may-change.tsx'
 import { SampleSection } from '../components/sample-data.tsx'
-import { LinkButton } from '../design/button.tsx'
-import { Page, Section } from '../design/page.tsx'
-import { useMay } from '../lib/may.ts'
+import { Page } from '../design/page.tsx'
+import { Tabs } from '../design/tabs.tsx'
+import { RoleContext, useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
-import { CrmSection } from './crm.tsx'
+import { Crm } from './crm.tsx'
+import { HeatAndFit } from './heat-and-fit.tsx'
+import { People } from './people.tsx'
 import { IntentPages } from './settings/intent-pages.tsx'
 import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
 import { Rules } from './settings/rules.tsx'
+import { SharedLinks } from './shared-links.tsx'
 
-/** Plan, keys, rules and intent pages of a tenant, and the ways to its people and shared links. */
-export function Settings({ parameters }: PageProps) {
-  const tenant = parameters.tenant!
+interface SettingsTab {
+  /** After `/t/:tenant/settings`. */
+  readonly path: string
+  readonly label: string
+  /** Its sections. People who may not change them see their controls disabled. */
+  readonly shows: ComponentType<{ readonly tenant: string }>
+  /** The least role that sees it. Default: `viewer`. */
+  readonly role?: DashboardRole
+}
+
+/** The tabs of Settings, in their order. Add a tab here: it becomes a page. */
+export const SETTINGS_TABS: readonly SettingsTab[] = [
+  { path: '', label: 'General', shows: General },
+  { path: '/people', label: 'People', shows: People, role: 'admin' },
+  { path: '/rules', label: 'Rules', shows: Rules },
+  { path: '/intent', label: 'Intent pages', shows: IntentPages },
+  { path: '/heat-and-fit', label: 'Heat and fit', shows: HeatAndFit, role: 'admin' },
+  { path: '/keys', label: 'API keys', shows: Keys, role: 'admin' },
+  { path: '/shared-links', label: 'Shared links', shows: SharedLinks },
+  { path: '/crm', label: 'HubSpot', shows: Crm, role: 'admin' },
+]
+
+/** The page of a tab. */
+export function settingsPage({ path: current, shows: Sections }: SettingsTab): ComponentType<PageProps> {
+  return function Settings({ parameters }) {
+    const tenant = parameters.tenant!
+    const role = useContext(RoleContext)
+    return (
+      // The key makes sure that state of one tenant is never shown for another.
+      <Page key={tenant} title="Settings">
+        <Tabs
+          label="Settings"
+          tabs={SETTINGS_TABS.filter(({ role: needed = 'viewer' }) => isAtLeast(role, needed)).map(
+            ({ path, label }) => ({
+              href: `/t/${tenant}/settings${path}`,
+              label,
+              isCurrent: path === current,
+            }),
+          )}
+        />
+        <MayChange>
+          <Sections tenant={tenant} />
+        </MayChange>
+      </Page>
+    )
+  }
+}
+
+function General({ tenant }: { readonly tenant: string }) {
   const isAdmin = useMay('admin')
   return (
-    // The key makes sure that state of one tenant is never shown for another.
-    <Page key={tenant} title={`Settings of ${tenant}`}>
+    <>
       <Plan tenant={tenant} />
-      {isAdmin && <Keys tenant={tenant} />}
-      <MayChange>
-        <Rules tenant={tenant} />
-        <IntentPages tenant={tenant} />
-        <Section
-          title="Shared links"
-          description="Lists and companies that people without an account can read."
-          actions={
-            <LinkButton href={`/t/${tenant}/settings/shared-links`} icon={Share2}>
-              Manage shared links
-            </LinkButton>
-          }
-        />
-      </MayChange>
-      {isAdmin && (
-        <Section
-          title="Heat and fit"
-          description="What makes a company hot, and which companies you want."
-          actions={
-            <LinkButton href={`/t/${tenant}/settings/heat-and-fit`} icon={Flame}>
-              Set heat and fit
-            </LinkButton>
-          }
-        />
-      )}
-      {isAdmin && (
-        <Section
-          title="People"
-          description="Who may use this workspace, their sessions, and invitations."
-          actions={
-            <LinkButton href={`/t/${tenant}/settings/people`} icon={UsersRound}>
-              Manage people
-            </LinkButton>
-          }
-        />
-      )}
-      {isAdmin && <CrmSection tenant={tenant} />}
       {isAdmin && <SampleSection tenant={tenant} />}
-    </Page>
+    </>
   )
 }

@@ -7,19 +7,17 @@ import { Soft } from '../components/judgement.tsx'
 import { Button } from '../design/button.tsx'
 import { Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Problem } from '../design/notice.tsx'
-import { Page } from '../design/page.tsx'
+import { Section } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { Table } from '../design/table.tsx'
 import { Time } from '../design/time.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
 import { COLUMNS } from '../lib/company-view.ts'
-import type { PageProps } from '../lib/page-props.ts'
 import { useData } from '../lib/use-data.ts'
 
 /** Links to lists and companies for people without an account: who made them, when they were used, and Revoke. */
-export function SharedLinks({ parameters }: PageProps) {
-  const tenant = parameters.tenant!
+export function SharedLinks({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/shared-links`
   const list = useData<SharedLinksAnswer>(path)
   const [revoked, setRevoked] = useState<ListedSharedLink>()
@@ -32,11 +30,9 @@ export function SharedLinks({ parameters }: PageProps) {
   }
   const links = list.value?.links
   return (
-    <Page
-      key={tenant}
+    <Section
       title="Shared links"
       description="Lists and companies that people without an account can read. A link also ends when its maker is removed."
-      back={{ href: `/t/${tenant}/settings`, label: 'Settings' }}
     >
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
       {links === undefined && list.error === undefined && <Loading rows={3} rowHeight={44} />}
@@ -59,7 +55,7 @@ export function SharedLinks({ parameters }: PageProps) {
           <Text>It stops working at once, for everybody who has it. This cannot be undone.</Text>
         </ConfirmDialog>
       )}
-    </Page>
+    </Section>
   )
 }
 

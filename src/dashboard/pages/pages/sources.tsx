@@ -1,10 +1,12 @@
 import { Plug, Plus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { CreatedSourceAnswer, ListedSource, SourcesAnswer } from '../../../../schemas/dashboard/sources.ts'
+import { CompaniesByChannel } from '../components/companies-by-channel.tsx'
 import { Button } from '../design/button.tsx'
 import { Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem, sentence } from '../design/notice.tsx'
-import { Page } from '../design/page.tsx'
+import { Page, Section } from '../design/page.tsx'
+import { daysOfRange } from '../design/ranges.ts'
 import { Loading } from '../design/skeleton.tsx'
 import { number } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
@@ -102,6 +104,14 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
           The newest {number(sources.length)} of {number(total)} sources. <code>./ipid source list {tenant}</code> shows
           all.
         </Text>
+      )}
+      {list.value !== undefined && !isEmpty && (
+        <Section
+          title="Companies by channel and campaign"
+          description="What brought the companies that visited in the last 30 days."
+        >
+          <CompaniesByChannel tenant={tenant} days={daysOfRange('30d')} />
+        </Section>
       )}
       {dialog?.action === 'setup' && <ShowSetup tenant={tenant} source={dialog.source} onClose={close} />}
       {dialog?.action === 'change' && (

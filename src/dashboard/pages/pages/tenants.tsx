@@ -156,7 +156,7 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
           <Text role="status">
             {made !== undefined && (
               <>
-                {made} was created. Next: <Link href={`/t/${made}/settings`}>generate its first key</Link>
+                {made} was created. Next: <Link href={`/t/${made}/settings/keys`}>generate its first key</Link>
               </>
             )}
           </Text>

@@ -158,7 +158,7 @@ function Name({ network: { asn, as_name, name, reason } }: { readonly network: U
 
 function Action({ tenant, network, onMake }: Omit<NetworksProps, 'networks'> & { readonly network: UnknownNetwork }) {
   const { asn, reason, rule, as_name } = network
-  if (rule !== null) return <Link href={`/t/${tenant}/settings`}>New visits have a company</Link>
+  if (rule !== null) return <Link href={`/t/${tenant}/settings/rules`}>New visits have a company</Link>
   if (asn === 0 || reason === 'kept') return null
   return (
     <Button size="s" aria-label={`Make it a company…: AS${asn} ${as_name}`} onClick={() => onMake(network)}>

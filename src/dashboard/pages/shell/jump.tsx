@@ -1,5 +1,5 @@
 import './jump.css'
-import { Building2, ListFilter, type LucideIcon } from 'lucide-preact'
+import { Building2, ListFilter, type LucideIcon, Settings } from 'lucide-preact'
 import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
@@ -135,11 +135,12 @@ function usePlaces(tenant: string | undefined, text: string): { places: readonly
   const wanted = text.toLowerCase()
   const isFound = (name: string) => name.toLowerCase().includes(wanted)
   const pages = useVisiblePages(tenant)
-    .filter(({ nav }) => nav !== undefined && isFound(nav.label))
-    .map(({ path, nav }) => ({
-      ...{ key: path, icon: nav!.icon, label: nav!.label, note: 'Page' },
+    .filter(({ path, nav }) => nav !== undefined || path.includes('/settings/'))
+    .map(({ path, nav, title = '' }) => ({
+      ...{ key: path, icon: nav?.icon ?? Settings, label: nav?.label ?? title, note: 'Page' },
       href: path.replace(':tenant', tenant ?? ''),
     }))
+    .filter(({ label }) => isFound(label))
   if (tenant === undefined) return { places: pages, isLoading: false }
   const saved = segments
     .filter(({ name }) => isFound(name))

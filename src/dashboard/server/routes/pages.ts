@@ -1,3 +1,4 @@
+import { type ChannelsAnswer, ChannelsQuery } from '../../../../schemas/dashboard/channels.ts'
 import {
   PAGE_LIMITS,
   type PageCompaniesAnswer,
@@ -7,19 +8,21 @@ import {
 } from '../../../../schemas/dashboard/pages.ts'
 import { assertFilter } from '../../../companies/filter.ts'
 import type { ClickHousePages } from '../../../companies/pages.ts'
+import type { ClickHouseChannels } from '../../../companies/touches.ts'
 import { utcDay } from '../../../pipeline/event/outcomes.ts'
 import { InputError } from '../../../run/errors.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface PageDependencies {
   readonly pages: ClickHousePages
+  readonly channels: ClickHouseChannels
 }
 
 const DAY_MS = 86_400_000
 const PATH = '/api/tenants/:tenant/pages'
 
-/** The pages that companies read. */
-export function pageRoutes({ pages }: PageDependencies): DashboardRoute[] {
+/** The pages that companies read, and where companies came from. */
+export function pageRoutes({ pages, channels }: PageDependencies): DashboardRoute[] {
   return [
     route({
       method: 'GET',
@@ -42,6 +45,17 @@ export function pageRoutes({ pages }: PageDependencies): DashboardRoute[] {
         const answer: PageCompaniesAnswer = {
           companies: await pages.companies(tenant.id, { from, to }, { host, path }),
         }
+        return json(answer)
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/api/tenants/:tenant/channels',
+      endsWithCaller: true,
+      query: ChannelsQuery,
+      async handle({ tenant, query }) {
+        daysOf(query)
+        const answer: ChannelsAnswer = await channels.channels(tenant.id, query)
         return json(answer)
       },
     }),

@@ -118,21 +118,39 @@ function liveEvent(
   { receivedAtMs, mask }: EventContext,
 ): LiveEvent {
   const page = pageOf(event)
+  const title = titleOf(event)
+  const judged = judgementOf(enrichment)
+  const companyId = judged.status === 'ok' ? (enrichment?.companyId ?? '') : ''
   return {
-    ...judgementOf(enrichment),
+    ...judged,
     received_at: new Date(receivedAtMs).toISOString(),
     event_type: shortText(event.eventType),
     // An invalid address is shown as sent, unless the tenant masks addresses.
     ip: mask === undefined ? shortText(address?.text ?? event.ip) : null,
     ...(page !== null && { page }),
+    ...(title !== null && { title }),
+    ...(companyId !== '' && { company_id: companyId }),
   }
 }
 
+/** A text among the top-level keys of an event, else among its properties. */
+function textNamed(name: string, { extra, properties }: ReadEvent): string | undefined {
+  for (const json of [extra, properties]) {
+    if (!json.includes(`"${name}"`)) continue
+    const value = (JSON.parse(json) as Readonly<Record<string, unknown>> | null)?.[name]
+    if (typeof value === 'string') return value
+  }
+  return undefined
+}
+
+function titleOf(event: ReadEvent): string | null {
+  return shortText(textNamed('title', event)?.trim())
+}
+
 /** Host and path of the page, without its query. */
-function pageOf({ extra }: ReadEvent): string | null {
-  if (!extra.includes('"url"')) return null
-  const { url } = JSON.parse(extra) as { readonly url?: unknown }
-  if (typeof url !== 'string' || !URL.canParse(url)) return null
+function pageOf(event: ReadEvent): string | null {
+  const url = textNamed('url', event)
+  if (url === undefined || !URL.canParse(url)) return null
   const { host, pathname } = new URL(url)
   return shortText(host + pathname)
 }

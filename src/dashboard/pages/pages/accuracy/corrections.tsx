@@ -136,7 +136,7 @@ function Listed({ tenant, set, kind, corrections }: ListedProps) {
               rule === '' ? (
                 'of the company'
               ) : (
-                <Link href={`/t/${tenant}/settings`}>
+                <Link href={`/t/${tenant}/settings/rules`}>
                   <code>{rule}</code>
                 </Link>
               ),

@@ -2,6 +2,7 @@ import { Ellipsis, List, Pause, Play, Send, Trash2 } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { Link } from 'wouter-preact'
 import type { ListedAlert } from '../../../../../schemas/dashboard/alerts.ts'
+import { CompanyLink } from '../../components/company-link.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { IconButton } from '../../design/button.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
@@ -9,7 +10,6 @@ import { sentence } from '../../design/notice.tsx'
 import { Menu } from '../../design/popover.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
-import { companyPath } from '../../lib/company-links.ts'
 import { counted } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
 import { messagesPath } from './alert-tabs.tsx'
@@ -25,6 +25,7 @@ interface AlertListProps {
 
 /** The alerts of a tenant: their events, their destinations, and their state. */
 export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
+  const ids = alerts.flatMap(({ last_fired: fired }) => (fired === null ? [] : [fired.company_id]))
   return (
     <Table
       label="Alerts"
@@ -80,7 +81,9 @@ export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
               </Text>
             ) : (
               <Dated at={fired.at}>
-                <Link href={companyPath(tenant, fired.company_id)}>{fired.company_name}</Link>
+                <CompanyLink tenant={tenant} id={fired.company_id} among={ids}>
+                  {fired.company_name}
+                </CompanyLink>
               </Dated>
             ),
         },

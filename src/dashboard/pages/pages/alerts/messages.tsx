@@ -1,7 +1,7 @@
 import { MailSearch } from 'lucide-preact'
 import { useState } from 'preact/hooks'
-import { Link } from 'wouter-preact'
 import type { AlertsAnswer, ListedMessage, MessagesAnswer } from '../../../../../schemas/dashboard/alerts.ts'
+import { CompanyLink } from '../../components/company-link.tsx'
 import { Badge, type Tone } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
 import { FieldError, Select } from '../../design/field.tsx'
@@ -14,7 +14,6 @@ import { Segmented } from '../../design/tabs.tsx'
 import { Time } from '../../design/time.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
-import { companyPath } from '../../lib/company-links.ts'
 import type { PageProps } from '../../lib/page-props.ts'
 import { useUrlState } from '../../lib/url-state.ts'
 import { useAction } from '../../lib/use-action.ts'
@@ -131,7 +130,12 @@ interface MessageTableProps {
   readonly onSendAgain: (message: ListedMessage) => void
 }
 
+/** Whether a message is about one company, which has a page. */
+const hasCompany = ({ company_id: id, type }: Pick<ListedMessage, 'company_id' | 'type'>) =>
+  id !== '' && type !== 'alert.test'
+
 function MessageTable({ tenant, messages, isBusy, onShow, onSendAgain }: MessageTableProps) {
+  const ids = messages.filter(hasCompany).map(({ company_id: id }) => id)
   return (
     <Table
       label="Messages"
@@ -144,10 +148,12 @@ function MessageTable({ tenant, messages, isBusy, onShow, onSendAgain }: Message
           text: 'wrap',
           render: ({ company_id: id, company_name: name, type }) => (
             <Stack gap={1}>
-              {id === '' || type === 'alert.test' ? (
+              {!hasCompany({ company_id: id, type }) ? (
                 <span>{type === CONFIRM ? 'None' : name === '' ? 'Several' : name}</span>
               ) : (
-                <Link href={companyPath(tenant, id)}>{name}</Link>
+                <CompanyLink tenant={tenant} id={id} among={ids}>
+                  {name}
+                </CompanyLink>
               )}
               <Text tone="soft" isSmall>
                 {typeWords(type)}

@@ -195,7 +195,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
         <Row justify="right">
           <Button onClick={onCancel}>Cancel</Button>
           <Button type="submit" variant="primary" disabled={creating.isBusy || cannotEmail}>
-            Switch on
+            Create alert
           </Button>
         </Row>
       </Stack>

@@ -1,11 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Link } from 'wouter-preact'
 import type { AlertTrialAnswer, TryAlertBody } from '../../../../../schemas/dashboard/alerts.ts'
+import { CompanyLink } from '../../components/company-link.tsx'
 import { Stack, Text } from '../../design/layout.tsx'
 import { Notice, sentence } from '../../design/notice.tsx'
 import { Table } from '../../design/table.tsx'
 import { ApiError, post } from '../../lib/api.ts'
-import { companyPath } from '../../lib/company-links.ts'
 import { counted, day, number } from '../../lib/format.ts'
 
 interface TrialProps {
@@ -46,7 +45,7 @@ export function Trial({ tenant, when }: TrialProps) {
       {tried instanceof Error && (
         <Notice tone="warn">
           <p>How often it would have fired is not known: {sentence(tried.message)}</p>
-          {!(tried instanceof ApiError && tried.status === 422) && <p>It can still be switched on.</p>}
+          {!(tried instanceof ApiError && tried.status === 422) && <p>You can still create the alert.</p>}
         </Notice>
       )}
       {tried !== undefined && !(tried instanceof Error) && <Outcome tenant={tenant} trial={tried} />}
@@ -65,6 +64,7 @@ function Outcome({ tenant, trial }: { readonly tenant: string; readonly trial: A
       </Stack>
     )
   }
+  const shown = latest.slice(0, SHOWN)
   return (
     <Stack gap={2}>
       <div>
@@ -78,7 +78,7 @@ function Outcome({ tenant, trial }: { readonly tenant: string; readonly trial: A
       </div>
       <Table
         label="When it would have fired"
-        rows={latest.slice(0, SHOWN)}
+        rows={shown}
         keyOf={({ day: at, company_id: id }) => `${at} ${id}`}
         isNeverStacked
         columns={[
@@ -86,7 +86,11 @@ function Outcome({ tenant, trial }: { readonly tenant: string; readonly trial: A
             key: 'company',
             label: 'Company',
             text: 260,
-            render: ({ company_id: id, name }) => <Link href={companyPath(tenant, id)}>{name}</Link>,
+            render: ({ company_id: id, name }) => (
+              <CompanyLink tenant={tenant} id={id} among={shown.map(({ company_id }) => company_id)}>
+                {name}
+              </CompanyLink>
+            ),
           },
           { key: 'day', label: 'Day (UTC)', render: ({ day: at }) => day(at) },
         ]}

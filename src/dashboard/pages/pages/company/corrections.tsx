@@ -179,11 +179,11 @@ function HidingList({ tenant, hidings }: { readonly tenant: string; readonly hid
             <Text as="span">
               {counted(events, 'event')} {ACTIONS[action]},{' '}
               {rule === '' ? (
-                'by the class of the address'
+                'by the type of its network'
               ) : (
                 <>
                   by the rule{' '}
-                  <Link href={`/t/${tenant}/settings`}>
+                  <Link href={`/t/${tenant}/settings/rules`}>
                     <code>{rule}</code>
                   </Link>
                   {action === 'shown' && ', which was removed or changed'}

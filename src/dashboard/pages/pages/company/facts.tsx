@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { Link } from 'wouter-preact'
+import type { ActivityAnswer } from '../../../../../schemas/dashboard/activity.ts'
 import type { CompanyAnswer } from '../../../../../schemas/dashboard/company.ts'
 import type { CompanyCorrection } from '../../../../../schemas/dashboard/corrections.ts'
 import type { OwnColumn } from '../../../../../schemas/facts.ts'
@@ -10,17 +11,23 @@ import { Disclosure, type Fact, Facts } from '../../design/details.tsx'
 import { EditInPlace } from '../../design/edit-in-place.tsx'
 import { ExternalLink } from '../../design/external-link.tsx'
 import { Country } from '../../design/flag.tsx'
-import { Text } from '../../design/layout.tsx'
+import { Stack, Text } from '../../design/layout.tsx'
 import { Section } from '../../design/page.tsx'
-import { siteUrl } from '../../lib/company-links.ts'
+import { Time } from '../../design/time.tsx'
+import { companiesPath, siteUrl } from '../../lib/company-links.ts'
 import { capitalised, counted } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
 import { ownText } from '../../lib/own-columns.ts'
+import { sourceText } from '../../lib/touches.ts'
+
+type Touches = Pick<ActivityAnswer, 'first_touch' | 'last_touch'>
 
 interface FactsProps {
   readonly tenant: string
   /** Undefined: none of its events is shown. */
   readonly answer: CompanyAnswer | undefined
+  /** Undefined: not known yet. */
+  readonly touches: Touches | undefined
   /** Its id and its name. */
   readonly company: { readonly company_id: string; readonly name: string }
   /** The corrections in force; undefined: none. */
@@ -33,7 +40,8 @@ interface FactsProps {
 }
 
 /** What a company is: what was found, and what people wrote, which is edited in place. */
-export function CompanyFacts({ tenant, answer, company, correction, isKnown, columns, changed }: FactsProps) {
+export function CompanyFacts(props: FactsProps) {
+  const { tenant, answer, touches, company, correction, isKnown, columns, changed } = props
   const mayChange = useMay('member') && isKnown
   const form = { tenant, companies: [company], correction, changed }
   /** A value that people of the tenant write. Those who only read it see no control. */
@@ -60,7 +68,7 @@ export function CompanyFacts({ tenant, answer, company, correction, isKnown, col
     )
   const { owner, status, tags, note, own } = correction ?? NOTHING
   const facts: Fact[] = [
-    ...(answer === undefined ? [] : foundFacts(answer)),
+    ...(answer === undefined ? [] : [...foundFacts(answer), ...touchFacts(tenant, touches)]),
     corrected('owner', owner || undefined),
     corrected('status', status === '' ? undefined : <Badge tone="accent">{status}</Badge>),
     corrected('tags', tags.length === 0 ? undefined : tags.map((tag) => <Badge key={tag}>{tag}</Badge>)),
@@ -106,14 +114,36 @@ function foundFacts({ company }: CompanyAnswer): readonly Fact[] {
   ]
 }
 
+/** Where it came from: at first, and most recently. */
+function touchFacts(tenant: string, touches: Touches | undefined): readonly Fact[] {
+  return (['first', 'last'] as const).map((end): Fact => {
+    const name = `${capitalised(end)} touch`
+    if (touches === undefined) return [name, '…']
+    const touch = touches[`${end}_touch`]
+    if (touch === null) return false
+    return [
+      name,
+      <Stack key={end} gap={1}>
+        <Link href={companiesPath(tenant, { touch: { by: `${end}_channel`, value: touch.channel } })}>
+          {capitalised(touch.channel)}
+        </Link>
+        <Text as="span" tone="soft" isSmall>
+          {[sourceText(touch), touch.campaign].filter((part) => part !== '').map((part) => `${part} · `)}
+          <Time at={touch.at} />
+        </Text>
+      </Stack>,
+    ]
+  })
+}
+
 function MoreFacts({ company, accounts }: CompanyAnswer) {
   const isOwn = accounts.length === 1 && accounts[0]!.value === company.company_id
   return (
-    <Disclosure summary="Class, quality and id">
+    <Disclosure summary="Type, quality and id">
       <Facts
         isTight
         facts={[
-          company.classification !== '' && ['Class', company.classification],
+          company.classification !== '' && ['Type', company.classification],
           ['Quality', `${company.quality} of 100`],
           ['Id', company.company_id],
           !isOwn && [

@@ -55,7 +55,7 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
   const save = () =>
     saving.run(async () => {
       const { job } = await post<RulesAnswer>(path, { add, ...(span && { past: span }) })
-      if (job === null) toast({ text: `${counted(add.length, 'rule')} made. Settings lists all rules.` })
+      if (job === null) toast({ text: `${counted(add.length, 'rule')} made. Settings > Rules lists all of them.` })
       else pastJobStarted(job)
       changed()
       onClose()

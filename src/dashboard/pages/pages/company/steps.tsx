@@ -1,12 +1,17 @@
 import { ChevronDown, ChevronUp } from 'lucide-preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { navigate, useHistoryState } from 'wouter-preact/use-browser-location'
+import type { CompaniesPage } from '../../../../../schemas/dashboard/companies.ts'
 import { IconButton } from '../../design/button.tsx'
+import { FieldError } from '../../design/field.tsx'
 import { Row, Text } from '../../design/layout.tsx'
 import { pageKeyTarget } from '../../design/page-key.ts'
+import { get } from '../../lib/api.ts'
 import { companyPath } from '../../lib/company-links.ts'
-import { stepsOf } from '../../lib/company-trail.ts'
+import { type Step, stepsOf, trailInto, trailOf, trailState } from '../../lib/company-trail.ts'
+import { PAGE_ROWS } from '../../lib/company-view.ts'
 import { number } from '../../lib/format.ts'
+import { useAction } from '../../lib/use-action.ts'
 
 interface StepsProps {
   readonly tenant: string
@@ -14,16 +19,32 @@ interface StepsProps {
   readonly id: string
 }
 
-/** The next and the previous company of the list that this one was opened from, also by the keys `j` and `k`. Nothing without a list. */
+/**
+ * The next and the previous company of the list that this one was opened from, also by the keys `j` and `k`. At the end of a part of the list
+ * of companies it asks for the next part. Nothing without a list.
+ */
 export function CompanySteps({ tenant, id }: StepsProps) {
   const state = useHistoryState<unknown>()
-  const steps = stepsOf(state, id)
+  const { isBusy, error, run } = useAction()
+  const steps = stepsOf(state, id, PAGE_ROWS)
   // Replaces the entry of the history, so that Back leads to the list.
-  const go = (to: string | undefined) => {
-    if (to === undefined) return
+  const show = (to: string, nextState: unknown) => {
     const days = new URLSearchParams(location.search).get('days')
-    navigate(`${companyPath(tenant, to)}${days === null ? '' : `&days=${days}`}`, { replace: true, state })
+    navigate(`${companyPath(tenant, to)}${days === null ? '' : `&days=${days}`}`, { replace: true, state: nextState })
     window.scrollTo(0, 0)
+  }
+  const go = (step: Step) => {
+    if (step === undefined || isBusy) return
+    if ('id' in step) return show(step.id, state)
+    const trail = trailOf(state)!
+    void run(async () => {
+      const query = { ...trail.list, limit: PAGE_ROWS, offset: step.offset }
+      const { rows, total } = await get<CompaniesPage>(`/api/tenants/${tenant}/companies`, query)
+      const part = { ids: rows.map(({ company_id }) => company_id), offset: step.offset, total }
+      const found = trailInto(trail, part)
+      // The reader may have left meanwhile.
+      if (found !== undefined && history.state === state) show(found.id, trailState(found.trail))
+    })
   }
   useLayoutEffect(() => {
     if (steps === undefined) return
@@ -36,7 +57,7 @@ export function CompanySteps({ tenant, id }: StepsProps) {
     }
     document.addEventListener('keydown', press)
     return () => document.removeEventListener('keydown', press)
-  }, [tenant, id, state])
+  }, [tenant, id, state, isBusy])
   if (steps === undefined) return null
   const { position, total, previous, next } = steps
   return (
@@ -48,16 +69,17 @@ export function CompanySteps({ tenant, id }: StepsProps) {
         icon={ChevronUp}
         size="s"
         label="Previous company (k)"
-        disabled={previous === undefined}
+        disabled={previous === undefined || isBusy}
         onClick={() => go(previous)}
       />
       <IconButton
         icon={ChevronDown}
         size="s"
         label="Next company (j)"
-        disabled={next === undefined}
+        disabled={next === undefined || isBusy}
         onClick={() => go(next)}
       />
+      <FieldError error={error} />
     </Row>
   )
 }

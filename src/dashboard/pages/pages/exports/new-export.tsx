@@ -137,7 +137,7 @@ function Form({ tenant }: { readonly tenant: string }) {
         <Row justify="right">
           <Button onClick={() => navigate(list)}>Cancel</Button>
           <Button type="submit" variant="primary" disabled={creating.isBusy || segment === undefined}>
-            Switch on
+            Create export
           </Button>
         </Row>
       </Stack>

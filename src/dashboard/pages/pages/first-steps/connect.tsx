@@ -92,7 +92,7 @@ function AddressForm({ tenant, base, onConnected, onCancel }: AddressFormProps) 
         <Text tone="soft" isSmall>
           No website? <Link href={`/t/${tenant}/sources`}>Connect another source</Link>,{' '}
           <Link href={`/t/${tenant}/uploads`}>upload a file</Link>, or{' '}
-          <Link href={`/t/${tenant}/settings`}>make a key for the API</Link>.
+          <Link href={`/t/${tenant}/settings/keys`}>make a key for the API</Link>.
         </Text>
       </Stack>
     </form>

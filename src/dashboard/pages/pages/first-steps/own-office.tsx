@@ -38,7 +38,7 @@ export function OwnOffice({ tenant, answer, onChanged }: OwnOfficeProps) {
     <Stack gap={3}>
       {rules.length > 0 && (
         <Text>
-          Left out: {rules.join(', ')}. <Link href={`/t/${tenant}/settings`}>Change it in Settings</Link>
+          Left out: {rules.join(', ')}. <Link href={`/t/${tenant}/settings/rules`}>Change it in Settings</Link>
         </Text>
       )}
       {own !== null && !isOut && (

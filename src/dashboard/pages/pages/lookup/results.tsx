@@ -63,7 +63,7 @@ export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer;
           },
           {
             key: 'class',
-            label: 'Class',
+            label: 'Type',
             inCard: 'plain',
             render: ({ classification }) => <ClassName classification={classification} />,
           },
@@ -143,7 +143,7 @@ function Explanation({ result, asked }: ExplanationProps) {
       <Stack>
         <Facts
           facts={[
-            ['Rule of the tenant', tenant_rule === null ? 'none decides' : <code>{tenant_rule}</code>],
+            ['Rule of the workspace', tenant_rule === null ? 'none decides' : <code>{tenant_rule}</code>],
             ['Rule of the class', <code key="rule">{rule}</code>],
             ['Counts for the account', company_id ?? (isDoubtful ? 'none: the name is doubtful' : 'none')],
             ['Quality', `${quality} of 100`],

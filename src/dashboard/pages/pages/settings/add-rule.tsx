@@ -24,7 +24,7 @@ const SUBJECT_NAMES: Readonly<Record<RuleKind, string>> = {
   is: 'Network or AS, domain or -, and perhaps a name',
   'never-noise': 'Network, AS or organisation',
   'always-noise': 'Network, AS or organisation',
-  keep: 'Class',
+  keep: 'Type',
 }
 
 /** A rule that makes noise hides stored visits too. */

@@ -81,7 +81,7 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
           <li key={rule}>
             <strong>{number(events)}</strong> of the {number(filtered)} filtered events would have been kept:{' '}
             <code>{rule}</code>
-            {isPast && '. They come back if this tenant has an archive.'}
+            {isPast && '. They come back if this workspace has an archive.'}
           </li>
         ))}
         {left.length + held.length + kept.length + shown + changed.events === 0 && (

@@ -42,7 +42,7 @@ export function Keys({ tenant }: { readonly tenant: string }) {
   return (
     <Section
       title="API keys"
-      description="A key sends events and asks the API, for this tenant only."
+      description="A key sends events and asks the API, for this workspace only."
       actions={
         <Button icon={Plus} disabled={generating.isBusy} onClick={generate}>
           Generate key

@@ -289,7 +289,7 @@ function RemoveRule({
               : 'It hides no stored visits.'}
           </p>
           <Checkbox
-            label="Also bring back visits that it filtered, from the archive of this tenant"
+            label="Also bring back visits that it filtered, from the archive of this workspace"
             isChecked={past === 'all'}
             onChange={(isChecked) => setPast(isChecked ? 'all' : 'none')}
           />
@@ -297,7 +297,7 @@ function RemoveRule({
       ) : (
         <>
           <PastChoice value={past} onChange={setPast} />
-          {past !== 'none' && <p>Filtered visits come back only if this tenant has an archive.</p>}
+          {past !== 'none' && <p>Filtered visits come back only if this workspace has an archive.</p>}
           <DryRun key={past} path={path} body={body} isEnabled isAutomatic />
         </>
       )}

@@ -243,7 +243,7 @@ function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) {
           },
           {
             key: 'class',
-            label: 'Class',
+            label: 'Type',
             inCard: 'plain',
             render: ({ becomes }) => becomes !== null && <ClassName {...becomes} />,
           },

@@ -1,0 +1,23 @@
+import { Tabs } from '../../design/tabs.tsx'
+
+interface PageTabsProps {
+  readonly tenant: string
+  /** Of the URL: the other view has the same days. */
+  readonly state: URLSearchParams
+  readonly current: 'pages' | 'channels'
+}
+
+/** What companies read, and what brought them. */
+export function PageTabs({ tenant, state, current }: PageTabsProps) {
+  const kept = ['days', 'from', 'to'].flatMap((name) => (state.has(name) ? [[name, state.get(name)!]] : []))
+  const query = kept.length === 0 ? '' : `?${new URLSearchParams(kept)}`
+  return (
+    <Tabs
+      label="Views of pages"
+      tabs={[
+        { href: `/t/${tenant}/pages${query}`, label: 'Pages', isCurrent: current === 'pages' },
+        { href: `/t/${tenant}/pages/channels${query}`, label: 'Channels', isCurrent: current === 'channels' },
+      ]}
+    />
+  )
+}
