@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { AlertRecord } from './alert.ts'
 import { ApiKeyRecord } from './api-key.ts'
+import { CrmRecord } from './crm.ts'
 import { ExportRecord } from './export.ts'
 import { BACKUP_FORMAT } from './forms.ts'
 import { SegmentRecord } from './segment.ts'
@@ -133,6 +134,7 @@ export const TenantCopy = Type.Object({
   exports: Type.Optional(
     Type.Record(Type.String({ pattern: '^export_[0-9a-f]{12}$' }), ExportRecord, { description: 'By id' }),
   ),
+  crm: Type.Optional(CrmRecord),
   lookups: Type.Object({
     day: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description: 'UTC, YYYY-MM-DD' }),
     used: Count,

@@ -35,6 +35,10 @@ export const COMPANY_LIMITS = {
   accounts: 100,
 } as const
 
+/** How well a company fits what a tenant says about good ones, the best first (src/companies/README.md, Fit). */
+export const FIT_LEVELS = ['good', 'ok', 'poor'] as const
+export type FitLevel = (typeof FIT_LEVELS)[number]
+
 /** A filter's value that matches companies without a known value. */
 export const NOT_KNOWN = '-'
 
@@ -74,6 +78,10 @@ const lists = {
   owner_not: AnyOf('Looked after by none of these people'),
   status: AnyOf('Any of these statuses that people gave, such as `customer`; `-` is a company without one'),
   status_not: AnyOf('None of these statuses'),
+  fit: AnyOf(
+    'Any of these fits: `good`, `ok` or `poor`; `-` is that of a tenant that says nothing about good companies',
+  ),
+  fit_not: AnyOf('None of these fits'),
   source: AnyOf('An event of any of these sources, by id or name; `-` is an API key'),
   source_not: AnyOf('No event of these sources'),
   campaign: AnyOf('An event of any of these campaigns (`utm_campaign`)'),
@@ -208,6 +216,7 @@ export const COMPANY_SORTS = [
   'visits',
   'unique_ips',
   'heat',
+  'fit',
   'first_seen',
   'last_seen',
   'quality',
@@ -246,6 +255,10 @@ export const CompanyRow = Type.Object({
   /** `customer`, `open deal`, … as people gave it. */
   status: Type.String(),
   own: OwnValues,
+  /** `good`, `ok` or `poor`; empty: the tenant says nothing about good companies. */
+  fit: Type.String(),
+  /** The lines about good companies that it meets; of a poor one the lines that speak against it. */
+  fit_reasons: Type.Array(Type.String()),
   /** Whether people hid it: only a filter or its own page shows it. */
   hidden: Type.Boolean(),
 })
@@ -302,6 +315,7 @@ export const CompanyChoices = Type.Object({
   tag: Type.Array(Counted),
   owner: Type.Array(Counted),
   status: Type.Array(Counted),
+  fit: Type.Array(Counted),
   source: Type.Array(Counted),
   campaign: Type.Array(Counted),
   first_channel: Type.Array(Counted),

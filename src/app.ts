@@ -1,6 +1,7 @@
 import { ingest } from '../pipelines/ingest.ts'
 import { alertRole } from './alerts/role.ts'
 import type { Role } from './config/config.ts'
+import { crmRole } from './crm/role.ts'
 import { dashboardRole } from './dashboard/role/role.ts'
 import { daysRole } from './days/role.ts'
 import { exportRole } from './exports/role.ts'
@@ -50,7 +51,7 @@ export async function createRoles(
   // In a group of their own: sinks need not wait for enrichment data, as steps and listeners do.
   const sinks = new ServiceGroup('sinks', has('sink') ? sinkRole(context) : [])
   if (has('archive')) work.push(...archiveRole(context), ...reenrichmentRole(context), ...backupRole(context))
-  if (has('sink')) work.push(...daysRole(context), ...alertRole(context), ...exportRole(context))
+  if (has('sink')) work.push(...daysRole(context), ...alertRole(context), ...exportRole(context), ...crmRole(context))
   if (has('process')) work.push(...processRole(context))
   if (has('batch')) work.push(...batchRole(context), ...pullRole(context))
   const ingress = has('ingress') ? ingressRole(context) : undefined

@@ -61,7 +61,7 @@ export const HomeAnswer = Type.Object({
   daily_visits: Type.Array(Type.Integer()),
   /** Up to five companies of the lists below, and why: the end of a sentence about the company. */
   to_look_at: Type.Array(Type.Object({ company_id: Type.String(), why: Type.String() })),
-  /** First seen this week, those with the most visits first. */
+  /** First seen this week. Of every list the best fits come first; of these those with the most visits. */
   newcomers: Type.Array(HomeCompany),
   /** Known companies whose heat rose clearly, the strongest rise first; then those with clearly more visits than usual. */
   rising: Type.Array(RisingCompany),
@@ -93,6 +93,8 @@ export const HOME = {
   /** Companies whose heat is compared: those whose visits rose most. */
   risingCandidates: 60,
   awayDays: 14,
+  /** New companies, and those that came back, whose fit is compared: those with the most visits. */
+  fitCandidates: 60,
   /** Companies in each list. */
   rows: 6,
   /** Companies to look at. */

@@ -50,6 +50,11 @@ export const COMMANDS: readonly Listed[] = [
     async () => (await import('../exports/commands/export.ts')).exportCommand,
   ],
   [
+    'crm',
+    'bring the companies of a tenant into HubSpot, and their owners and statuses back',
+    async () => (await import('../crm/commands/crm.ts')).crmCommand,
+  ],
+  [
     'usage [options] <tenant>',
     'show the accounts that a tenant tracked in a month, and its limit',
     async () => (await import('../tenants/commands/usage.ts')).usageCommand,

@@ -14,6 +14,8 @@ import type {
   CompanyDetailsAnswer,
   CompanyDetailsBody,
 } from '../../schemas/dashboard/companies.ts'
+import type { FitLine, FitPreview } from '../../schemas/dashboard/fit.ts'
+import { HEAT_PREVIEW_ROWS, type HeatPreview, type HeatWeights } from '../../schemas/dashboard/heat.ts'
 import type { OwnColumn } from '../../schemas/facts.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { UnknownNetworksAnswer, UnknownQuery } from '../../schemas/unknown-networks.ts'
@@ -24,7 +26,7 @@ import { encodedChars, type OfTenant, type Parameters, type QuestionReader } fro
 import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
 import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
-import { companyDays, type Need, type ReadBasis, readBasis } from './days.ts'
+import { companyDays, type Need, pageDays, type ReadBasis, readBasis } from './days.ts'
 import { OWN_COLUMNS_SQL, readColumns } from './facts.ts'
 import {
   type Days,
@@ -36,7 +38,8 @@ import {
   type ResolvedFilter,
   resolveFilter,
 } from './filter.ts'
-import { type HeatRow, heatLevelsSql, heatOf, heatSql } from './heat.ts'
+import { fitLinesOf, fitPreviewSql, formatFit } from './fit.ts'
+import { formatHeatWeights, type HeatRow, heatLevelsSql, heatOf, heatSql } from './heat.ts'
 import {
   choicesSql,
   companiesSql,
@@ -86,6 +89,17 @@ const sparkSql = (basis: ReadBasis, of: CompanyCondition) =>
     GROUP BY company`)
 
 const heatsSql = (basis: ReadBasis, of: CompanyCondition) => byId(heatSql(basis, of))
+
+const topPagesSql = (basis: ReadBasis, of: CompanyCondition, most: number) =>
+  byId(`
+    SELECT company, arrayMap(one -> one.2, groupArraySorted(${most})((-toInt64(page_visits), page))) AS pages
+    FROM
+    (
+      SELECT company, page, sum(visits) AS page_visits
+      FROM (${pageDays(basis, { companies: of, within: (day) => ` AND ${day} >= {from:Date32}`, pages: "page != ''" })})
+      GROUP BY company, page
+    )
+    GROUP BY company`)
 
 type SourcesOf = (tenantId: string) => Promise<readonly NamedSource[]>
 
@@ -230,6 +244,29 @@ export class ClickHouseCompanies {
     yield* this.#reader.stream<CountedCompany>(query, { ...parameters, limit }, left)
   }
 
+  /** The ids of all companies that a filter keeps, up to `COMPANY_LIMITS.exportRows`. */
+  async *ids(tenantId: string, filter: CompanyFilter, left: AbortSignal): AsyncGenerator<readonly string[]> {
+    const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, filter))
+    const columns = { columns: 'company_id' }
+    const { query, parameters } = listSql(tenantId, basis, resolved, 'LIMIT {limit:UInt32}', columns)
+    const of = { ...parameters, limit: COMPANY_LIMITS.exportRows }
+    for await (const rows of this.#reader.stream<Pick<CompanyRow, 'company_id'>>(query, of, left))
+      yield rows.map(({ company_id }) => company_id)
+  }
+
+  /** Pages of these companies on the last UTC days, those with the most visits first. Companies without one are absent. */
+  async pagesOf(
+    tenantId: string,
+    ids: readonly string[],
+    { days, most }: { readonly days: number; readonly most: number },
+  ): Promise<ReadonlyMap<string, readonly string[]>> {
+    const basis = await readBasis(this.#reader, tenantId, 'pages')
+    const { from, to } = resolveFilter({ days }, this.#clock.now(), [])
+    const sqlOf = (of: CompanyCondition) => topPagesSql(basis, of, most)
+    const rows = await this.#rowsOf<{ pages: string[] }>(tenantId, basis, ids, sqlOf, parametersOf({ from, to }))
+    return new Map([...rows].map(([id, { pages }]) => [id, pages]))
+  }
+
   /** The days that a view counts, `YYYY-MM-DD`. @returns `from` undefined: since the first event */
   daysOf(view: CompanyFilter): { readonly from: string | undefined; readonly to: string } {
     const nowMs = this.#clock.now()
@@ -262,6 +299,7 @@ export class ClickHouseCompanies {
       tag: of('tag'),
       owner: of('owner'),
       status: of('status'),
+      fit: of('fit'),
       source: of('source'),
       campaign: of('campaign'),
       first_channel: of('first_channel'),
@@ -288,6 +326,32 @@ export class ClickHouseCompanies {
     const basis = await readBasis(this.#reader, tenantId, 'pages')
     const [levels] = await this.#reader.rows<HeatLevels>(heatLevelsSql(basis), { tenant: tenantId })
     return levels ?? { median: null, top: null }
+  }
+
+  /** The hottest companies, with the weights that hold and with others. */
+  async heatPreview(tenantId: string, weights: HeatWeights): Promise<HeatPreview> {
+    const heat_weights = formatHeatWeights(weights)
+    const [view, basis] = await this.#resolve(tenantId, { sort: 'heat', direction: 'desc' })
+    const hottest = async (by: ReadBasis) => {
+      const options = { columns: 'company_id, name', wanted: ['heat'] } as const
+      const { query, parameters } = listSql(tenantId, by, view, 'LIMIT {limit:UInt32}', options)
+      const limit = HEAT_PREVIEW_ROWS
+      const rows = await this.#reader.rows<HeatPreview['now'][number]>(query, { ...parameters, limit })
+      return rows.map(({ company_id, name, heat }) => ({ company_id, name, heat }))
+    }
+    const now = await hottest(basis)
+    return { now, wanted: await hottest({ ...basis, heat_weights }) }
+  }
+
+  /** The fit of all companies by some lines about good ones. @throws InputError for a wrong line */
+  async fitPreview(tenantId: string, wanted: readonly FitLine[]): Promise<FitPreview> {
+    const basis = { ...(await readBasis(this.#reader, tenantId, 'corrections')), fit: formatFit(wanted) }
+    const query = fitPreviewSql(basis, companiesSql(basis))
+    const [found] = await this.#reader.rows<Omit<FitPreview, 'lines'> & { met: readonly number[] }>(query, {
+      tenant: tenantId,
+    })
+    const { good, ok, poor, met } = found!
+    return { good, ok, poor, lines: fitLinesOf(basis).map((line, i) => ({ ...line, companies: met[i]! })) }
   }
 
   /** Undefined when the company does not exist. @param days up to its last event */

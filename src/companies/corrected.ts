@@ -5,12 +5,16 @@ import { quote } from '../stores/clickhouse/quote.ts'
  * fast as texts. Corrections are constants in the text of a query, because ClickHouse chooses an index by constants and not by subqueries.
  */
 
-/** Merges and hidden companies. Numbers are texts, since they have up to 20 digits. */
+/** Merges, hidden companies and settings of a tenant. Numbers are texts, since they have up to 20 digits. */
 export interface Corrected {
   /** Merged companies, and the ones that they count for. */
   readonly merged: readonly Merged[]
   /** Numbers of hidden companies. */
   readonly hidden: readonly string[]
+  /** See `heatWeightsOf`. Empty: the default. */
+  readonly heat_weights?: string
+  /** See `fitLinesOf`. Empty: the tenant says nothing about good companies. */
+  readonly fit?: string
 }
 
 /** No merges and no hidden companies. */

@@ -16,6 +16,8 @@ export const COLUMN_TITLES: Readonly<Record<Exclude<keyof CountedCompany, 'own'>
   first_seen: 'First seen',
   industry_category: 'Category',
   quality: 'Quality',
+  fit: 'Fit',
+  fit_reasons: 'Fit reasons',
   tags: 'Tags',
   owner: 'Owner',
   status: 'Status',
@@ -34,7 +36,7 @@ const BYTE_ORDER_MARK = '\ufeff'
 /**
  * Companies as CSV (RFC 4180) for spreadsheets: a byte order mark, then a header line.
  * @param ownColumns of the tenant, which come last
- * @param hidden columns to omit
+ * @param hidden columns to omit; those about fit are omitted where no company has one
  */
 export async function* companiesCsv(
   rows: AsyncIterable<readonly CountedCompany[]>,
@@ -42,20 +44,26 @@ export async function* companiesCsv(
   hidden: readonly string[] = [],
 ): AsyncGenerator<string> {
   const own = await ownColumns()
-  const names = NAMES.filter((name) => ALWAYS.includes(name) || !hidden.includes(name))
-  let head = BYTE_ORDER_MARK + line([...names.map((name) => COLUMN_TITLES[name]), ...own.map(({ name }) => name)])
-  const cellsOf = (row: CountedCompany) => [
+  const asked = NAMES.filter((name) => ALWAYS.includes(name) || !hidden.includes(name))
+  const withoutFit = asked.filter((name) => name !== 'fit' && name !== 'fit_reasons')
+  const headOf = (names: readonly Column[]) =>
+    BYTE_ORDER_MARK + line([...names.map((name) => COLUMN_TITLES[name]), ...own.map(({ name }) => name)])
+  const cellsOf = (row: CountedCompany, names: readonly Column[]) => [
     ...names.map((name) => textOf(row[name])),
     ...own.map(({ key, type }) => {
       const value = row.own[key] ?? ''
       return type === 'number' && value !== '' ? Number(value) : value
     }),
   ]
+  let shown: readonly Column[] | undefined
   for await (const portion of rows) {
-    yield head + portion.map((row) => line(cellsOf(row))).join('')
-    head = ''
+    // Either all companies of a tenant have a fit or none has.
+    const names = shown ?? ((portion[0]?.fit ?? '') === '' ? withoutFit : asked)
+    const head = shown === undefined ? headOf(names) : ''
+    shown = names
+    yield head + portion.map((row) => line(cellsOf(row, names))).join('')
   }
-  if (head !== '') yield head
+  if (shown === undefined) yield headOf(withoutFit)
 }
 
 function textOf(value: CountedCompany[Column]): string | number {

@@ -49,7 +49,14 @@ export const fromEvents = (corrected: Corrected): ReadBasis => ({
   pages: ONLY_EVENTS,
 })
 
-const CORRECTED = `
+/** The setting of a tenant that holds: a row of the log without a company. */
+const setting = (field: 'heat_weights' | 'fit') => `
+    (
+      SELECT argMax(log.value, (log.at, log.change_id))
+      FROM ${CORRECTIONS} AS log
+      WHERE tenant_id = {tenant:String} AND company_id = '' AND field = '${field}'
+    ) AS ${field}`
+const CORRECTED = `${setting('heat_weights')},${setting('fit')},
     groupArrayIf((company_id, counts_for, toString(sipHash64(company_id)), toString(sipHash64(counts_for))), counts_for != '') AS merged,
     groupArrayIf(toString(sipHash64(company_id)), is_hidden) AS hidden`
 /** From the log, because the view reads facts of all companies too. */
@@ -67,7 +74,7 @@ const FROM_CORRECTED = `
 const builds = (view: string) =>
   `(SELECT groupArray((toInt32(day), built)) FROM ${view} WHERE tenant_id = {tenant:String})`
 
-/** SQL of merges and hidden companies: one row of `Corrected`. */
+/** SQL of merges, hidden companies and settings: one row of `Corrected`. */
 export const CORRECTED_SQL = `
   SELECT ${CORRECTED}
   ${FROM_CORRECTED}`
@@ -99,7 +106,7 @@ export async function readBasis(reader: QuestionReader, tenant: string, need: Ne
   }
   const [found] = await reader.rows<Found>(basisSql(need), { tenant })
   if (found === undefined) return fromEvents(UNCORRECTED)
-  const { merged, hidden, builds: all, page_builds, today } = found
+  const { builds: all, page_builds, today, ...corrected } = found
   const sourcesOf = (proved: readonly Build[]): DaySources => {
     const past = proved.filter(([day]) => day < today).sort(([a], [b]) => b - a)
     const stored = past.slice(0, BUILDS_MAX)
@@ -109,7 +116,7 @@ export async function readBasis(reader: QuestionReader, tenant: string, need: Ne
     return { builds: stored.filter(([, built]) => built > 0), live: [...live] }
   }
   const companies = sourcesOf(all.filter(([, built]) => built > 0))
-  return { merged, hidden, companies, pages: need === 'pages' ? sourcesOf(page_builds) : ONLY_EVENTS }
+  return { ...corrected, companies, pages: need === 'pages' ? sourcesOf(page_builds) : ONLY_EVENTS }
 }
 
 /** Condition on a column with a UTC day, beginning with AND; default: all days. */

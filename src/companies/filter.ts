@@ -3,6 +3,7 @@ import {
   type CompanyFilter,
   type CompanySort,
   type CompanyView,
+  FIT_LEVELS,
   NOT_KNOWN,
 } from '../../schemas/companies.ts'
 import { ANY_ID, IDS_IN_PATHS } from '../../schemas/page.ts'
@@ -75,6 +76,10 @@ export function assertFilter(filter: CompanyFilter): void {
     } catch (error) {
       throw new InputError(`own: ${JSON.stringify(term.slice(0, 80))} ${(error as Error).message}`)
     }
+  }
+  const fits: readonly string[] = [...FIT_LEVELS, NOT_KNOWN]
+  for (const value of [...(filter.fit ?? []), ...(filter.fit_not ?? [])]) {
+    if (!fits.includes(value)) throw new InputError(`fit: must be ${fits.join(', ')}`)
   }
   const leaves = filter.condition === undefined ? [] : leavesOf(parseCondition(filter.condition))
   for (const leaf of leaves) assertFilter(leaf)
@@ -152,6 +157,7 @@ const ATTRIBUTES = {
   classification: 'classification',
   owner: 'owner',
   status: 'status',
+  fit: 'fit',
 } as const
 /** Lists about its touches, and their columns in `touchesSql`. */
 const TOUCHES = {

@@ -1,5 +1,7 @@
 import type { CompanyHeat } from '../../schemas/companies.ts'
-import { type CompanyCondition, isVisible, knownCompanies } from './corrected.ts'
+import { DEFAULT_HEAT_WEIGHTS, HEAT_PARTS, HEAT_POINTS, type HeatWeights } from '../../schemas/dashboard/heat.ts'
+import { InputError } from '../run/errors.ts'
+import { type CompanyCondition, type Corrected, isVisible, knownCompanies } from './corrected.ts'
 import { companyDays, pageDays, type ReadBasis } from './days.ts'
 
 /** UTC days that a heat counts, today included. */
@@ -12,15 +14,36 @@ const DAYS_AS_BITS = `groupBitOr(bitShiftLeft(toUInt32(1), toUInt8(toInt32(${TOD
 /** Condition on the pages that show an intent to buy. Around a union, ClickHouse finds these pages once, and still reads only their rows. */
 export const ARE_INTENT_PAGES = 'page IN (SELECT page FROM read_intent_pages WHERE tenant_id = {tenant:String})'
 
+/**
+ * Heat weights as they are kept, which people read in the history: `recency=30 frequency=30 depth=15 intent=25`.
+ * @throws InputError when they do not add up to `HEAT_POINTS`
+ */
+export function formatHeatWeights(weights: HeatWeights): string {
+  const sum = HEAT_PARTS.reduce((all, part) => all + weights[part], 0)
+  if (sum !== HEAT_POINTS) throw new InputError(`the points must add up to ${HEAT_POINTS}, and these are ${sum}`)
+  return HEAT_PARTS.map((part) => `${part}=${weights[part]}`).join(' ')
+}
+
+const WEIGHTS = new RegExp(`^${HEAT_PARTS.map((part) => `${part}=(\\d{1,3})`).join(' ')}$`)
+
+/** The points of each part of heat. A text that is no weights, such as one of a later version, means the default ones. */
+export function heatWeightsOf({ heat_weights: text = '' }: Pick<Corrected, 'heat_weights'>): HeatWeights {
+  const points = WEIGHTS.exec(text)?.slice(1).map(Number) ?? []
+  if (points.reduce((all, each) => all + each, 0) !== HEAT_POINTS) return DEFAULT_HEAT_WEIGHTS
+  return Object.fromEntries(HEAT_PARTS.map((part, i) => [part, points[i]!])) as unknown as HeatWeights
+}
+
 /** Heat of the companies of the tenant that have some, by the number of the company: the others have 0. As in the view `company_heat`. */
-export const heatSql = (basis: ReadBasis, of: CompanyCondition = knownCompanies(basis)) => `
+export const heatSql = (basis: ReadBasis, of: CompanyCondition = knownCompanies(basis)) => {
+  const weights = heatWeightsOf(basis)
+  return `
   SELECT
     company,
     recency + frequency + depth + intent AS heat,
-    toUInt8(round(30 * exp2(-days_ago / 7))) AS recency,
-    toUInt8(round(30 * least(1, log2(1 + active_days) / 4))) AS frequency,
-    toUInt8(round(15 * least(1, log2(1 + events_per_day) / 5))) AS depth,
-    toUInt8(round(25 * least(1, log2(1 + intent_days) / 3))) AS intent,
+    toUInt8(round(${weights.recency} * exp2(-days_ago / 7))) AS recency,
+    toUInt8(round(${weights.frequency} * least(1, log2(1 + active_days) / 4))) AS frequency,
+    toUInt8(round(${weights.depth} * least(1, log2(1 + events_per_day) / 5))) AS depth,
+    toUInt8(round(${weights.intent} * least(1, log2(1 + intent_days) / 3))) AS intent,
     bitCount(day_bits) AS active_days,
     heat_events / active_days AS events_per_day,
     bitCount(intent_bits) AS intent_days,
@@ -39,6 +62,7 @@ export const heatSql = (basis: ReadBasis, of: CompanyCondition = knownCompanies(
     GROUP BY company
   ) AS intents USING company
   WHERE ${isVisible(basis, 'company')}`
+}
 
 /** How the heat of the companies of the tenant is spread: null without a company that has some. */
 export const heatLevelsSql = (basis: ReadBasis) => `
@@ -61,7 +85,7 @@ export interface HeatDay {
 }
 
 /** The heat of a day, which the view has of today only, by the same formula; null without an event in its 30 days. */
-export function heatOfDays(days: readonly HeatDay[]): CompanyHeat | null {
+export function heatOfDays(days: readonly HeatDay[], weights: HeatWeights): CompanyHeat | null {
   const counted = days.filter(({ ago }) => ago >= 0 && ago < HEAT_DAYS)
   if (counted.length === 0) return null
   const share = (value: number, most: number) => Math.min(1, Math.log2(1 + value) / Math.log2(1 + most))
@@ -69,10 +93,10 @@ export function heatOfDays(days: readonly HeatDay[]): CompanyHeat | null {
   const intent_days = counted.filter(({ hasIntent }) => hasIntent).length
   const days_ago = Math.min(...counted.map(({ ago }) => ago))
   const events_per_day = counted.reduce((sum, { events }) => sum + events, 0) / active_days
-  const recency = toEven(30 * 2 ** (-days_ago / 7))
-  const frequency = toEven(30 * share(active_days, 15))
-  const depth = toEven(15 * share(events_per_day, 31))
-  const intent = toEven(25 * share(intent_days, 7))
+  const recency = toEven(weights.recency * 2 ** (-days_ago / 7))
+  const frequency = toEven(weights.frequency * share(active_days, 15))
+  const depth = toEven(weights.depth * share(events_per_day, 31))
+  const intent = toEven(weights.intent * share(intent_days, 7))
   return {
     ...{ heat: recency + frequency + depth + intent, recency, frequency, depth, intent },
     ...{ active_days, events_per_day: rounded(events_per_day), intent_days, days_ago },

@@ -1,4 +1,5 @@
 import type { CompanyHeat } from '../../schemas/companies.ts'
+import type { HeatWeights } from '../../schemas/dashboard/heat.ts'
 import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../../schemas/dashboard/home.ts'
 import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
@@ -6,7 +7,8 @@ import { byId, rowsOfCompanies } from './companies.ts'
 import { type CompanyCondition, isVisible, knownCompanies, targetOf } from './corrected.ts'
 import { companyDays, pageDays, type ReadBasis, readBasis, WITHIN, type Within } from './days.ts'
 import type { ResolvedFilter } from './filter.ts'
-import { ARE_INTENT_PAGES, HEAT_DAYS, heatOfDays } from './heat.ts'
+import { bestFirst, fitLinesOf } from './fit.ts'
+import { ARE_INTENT_PAGES, HEAT_DAYS, heatOfDays, heatWeightsOf } from './heat.ts'
 import { companiesSql, firstSeenSql, matchingSql, rowOf, type StoredCompanyRow } from './list.ts'
 
 const DAY_MS = 86_400_000
@@ -22,16 +24,17 @@ const ofDays = (sqlOf: (ago: number) => string) =>
   Array.from({ length: 2 * HOME.weekDays }, (_, i) => sqlOf(2 * HOME.weekDays - 1 - i)).join()
 
 const row = `(company_id, week_visits, week_events, usual_visits, toString(start), if(is_known_before, toString(last_before), ''), week_days)`
-const list = (score: string, condition: string, rows: number = HOME.rows) =>
+const list = (score: string, condition: string, rows: number) =>
   `arrayMap(entry -> entry.2, groupArraySortedIf(${rows})((-toFloat64(${score}), ${row}), ${condition}))`
 
 /**
  * Everything about this week in one pass. A rise of visits is how far a week is above a usual one, in terms of the square root of a usual
  * one: 2 visits after 1 are less of a rise than 30 after 15. Heat needs the pages of events, so only the companies with the strongest rises
  * are compared by it.
+ * @param rows of the lists of new companies and of those that came back
  * @param chosen SQL of the numbers of the companies to read; undefined: all
  */
-const weeksSql = (basis: ReadBasis, chosen: string | undefined) => `
+const weeksSql = (basis: ReadBasis, rows: number, chosen: string | undefined) => `
   SELECT
     countIf(week_events > 0) AS now_companies,
     countIf(last_week_events > 0) AS before_companies,
@@ -42,9 +45,9 @@ const weeksSql = (basis: ReadBasis, chosen: string | undefined) => `
     sum(week_events) AS now_events,
     sum(last_week_events) AS before_events,
     [${ofDays((ago) => `sum(visits_${ago})`)}] AS daily_visits,
-    ${list('week_visits', 'is_new')} AS newcomers,
+    ${list('week_visits', 'is_new', rows)} AS newcomers,
     ${list('(week_visits - usual_visits) / sqrt(usual_visits + 1)', 'is_known', HOME.risingCandidates)} AS candidates,
-    ${list('week_visits', 'is_back')} AS returned
+    ${list('week_visits', 'is_back', rows)} AS returned
   FROM
   (
     SELECT
@@ -190,9 +193,12 @@ export class ClickHouseHome {
     const { from, to } = weekOf(nowMs)
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
     const basis = await readBasis(this.#reader, tenant, 'pages')
+    // The best fits are known after the rows of the companies.
+    const hasFit = fitLinesOf(basis).length > 0
+    const listed = hasFit ? HOME.fitCandidates : HOME.rows
     const chosen = filter && matchingSql(tenant, basis, filter, knownCompanies(basis), 'companies.company')
     const [sums] = await this.#reader.rows<Sums & Pick<HomeWeek, 'daily_visits'> & Lists>(
-      weeksSql(basis, chosen?.query),
+      weeksSql(basis, listed, chosen?.query),
       {
         ...chosen?.parameters,
         ...{ tenant, weeks_from: before(dayCount - 1), weeks_to: to },
@@ -200,20 +206,28 @@ export class ClickHouseHome {
         last_week: before(2 * HOME.weekDays - 1),
       },
     )
-    const found = sums!
-    // Not only those that are rising: to know them first would take longer.
-    const ids = [...found.newcomers, ...found.candidates, ...found.returned].map(([id]) => id)
-    const ask = <T>(sqlOf: (of: CompanyCondition) => string, parameters: OfTenant) =>
+    const all = sums!
+    const idsOf = ({ newcomers, candidates, returned }: Lists) =>
+      [...newcomers, ...candidates, ...returned].map(([id]) => id)
+    const askOf = <T>(ids: readonly string[], sqlOf: (of: CompanyCondition) => string, parameters: OfTenant) =>
       rowsOfCompanies<T>(this.#reader, basis, ids, sqlOf, parameters)
+    const rowsAsked = askOf<StoredCompanyRow>(idsOf(all), (of) => companiesSql(basis, of, true), { tenant })
+    const fits = new Map(hasFit ? (await rowsAsked).map(({ company_id, fit }) => [company_id, fit]) : [])
+    const byFit = (entries: readonly Entry[]) => bestFirst(entries, ([id]) => fits.get(id) ?? '').slice(0, HOME.rows)
+    const found = { ...all, newcomers: byFit(all.newcomers), returned: byFit(all.returned) }
+    // Not only those that are rising: to know them first would take longer.
+    const ids = idsOf(found)
+    const ask = <T>(sqlOf: (of: CompanyCondition) => string, parameters: OfTenant) => askOf<T>(ids, sqlOf, parameters)
     const [rows, companyDays, weekPages] = await Promise.all([
-      ask<StoredCompanyRow>((of) => companiesSql(basis, of, true), { tenant }),
+      rowsAsked,
       ask<CompanyDay>((of) => companyDaysSql(basis, of), { tenant, from: before(HEAT_SPAN_DAYS - 1), to }),
       ask<WeekPages>((of) => pagesSql(basis, of), { tenant, from, to }),
     ])
     const pagesOf = new Map(weekPages.map((pages) => [pages.company_id, pages]))
     const daysOf = new Map<string, CompanyDay[]>(ids.map((id) => [id, []]))
     for (const day of companyDays) daysOf.get(day.company_id)?.push(day)
-    const rising = risesOf(found.candidates, daysOf)
+    const rises = risesOf(found.candidates, daysOf, heatWeightsOf(basis))
+    const rising = bestFirst(rises, ({ entry: [id] }) => fits.get(id) ?? '').slice(0, HOME.rows)
     const agos = Array.from({ length: dayCount }, (_, i) => dayCount - 1 - i)
     const companyOf = ([
       id,
@@ -265,11 +279,16 @@ export class ClickHouseHome {
 }
 
 /** Those of the candidates that are heating up, by the rise of their heat, then by that of their visits. */
-function risesOf(candidates: readonly Entry[], daysOf: ReadonlyMap<string, readonly CompanyDay[]>): Rise[] {
+function risesOf(
+  candidates: readonly Entry[],
+  daysOf: ReadonlyMap<string, readonly CompanyDay[]>,
+  weights: HeatWeights,
+): Rise[] {
   const rises = candidates.map((entry) => {
     const heatAt = (past: number) =>
       heatOfDays(
         daysOf.get(entry[0])!.map(({ ago, events, intent }) => ({ ago: ago - past, events, hasIntent: intent === 1 })),
+        weights,
       )
     const [heat, heat_before] = [heatAt(0), heatAt(HOME.weekDays)?.heat ?? 0]
     return { entry, heat, heat_before, rise: (heat?.heat ?? 0) - heat_before }
@@ -279,5 +298,5 @@ function risesOf(candidates: readonly Entry[], daysOf: ReadonlyMap<string, reado
     usual > 0 && visits >= HOME.risingVisits && visits >= HOME.risingFactor * usual
   const hotter = rises.filter(isHotter).sort((a, b) => b.rise - a.rise)
   // The candidates are in the order of the rise of their visits.
-  return [...hotter, ...rises.filter((rise) => !isHotter(rise) && isOftener(rise))].slice(0, HOME.rows)
+  return [...hotter, ...rises.filter((rise) => !isHotter(rise) && isOftener(rise))]
 }

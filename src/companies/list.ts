@@ -28,6 +28,7 @@ import {
   type ResolvedFilter,
   TAGS,
 } from './filter.ts'
+import { FIT_RANK, fitColumns } from './fit.ts'
 import { heatSql } from './heat.ts'
 import { touchesSql } from './touches.ts'
 
@@ -88,8 +89,9 @@ export const companiesSql = (basis: Corrected, of: CompanyCondition = knownCompa
       groupArrayIf(arrayStringConcat(arrayPushFront(arraySlice(${textsOf('part_texts', true)}, 5), part_id), '\n'), part_id != target_id) AS merged_texts
     FROM (${partsOf(isOne, true)})
     GROUP BY target_id`
+  const fit = fitColumns(basis)
   const parts = [...(of.unmerged ? [unmerged(of.unmerged)] : []), ...(of.merged ? [merged(of.merged)] : [])]
-  return `
+  const rows = `
   SELECT
     sipHash64(sums.target_id) AS company,
     sums.target_id AS company_id,
@@ -114,6 +116,9 @@ export const companiesSql = (basis: Corrected, of: CompanyCondition = knownCompa
   FROM (${parts.join('\n    UNION ALL ')}) AS sums
   LEFT JOIN (SELECT company_id, is_hidden, name, tags, owner, status, own FROM corrected_companies WHERE tenant_id = {tenant:String}${isFew ? ` AND ${of.all('sipHash64(company_id)')}` : ''}) AS corrected
     ON corrected.company_id = sums.target_id`
+  return `
+  SELECT *, ${fit}
+  FROM (${rows})`
 }
 
 /** When each company was first seen, hidden ones too: `company`, `company_id` and `first_seen` of `companiesSql`, in a third of the time. */
@@ -136,10 +141,10 @@ export type StoredCompanyRow = Omit<CompanyRow, 'events'> & { readonly stored: n
 /** Only the columns of the schema. */
 export function rowOf(row: Omit<CompanyRow, 'events'>, events: number): CompanyRow {
   const { company_id, name, domain, industry, industry_category, country_code, classification } = row
-  const { first_seen, last_seen, quality, tags, owner, status, own, hidden } = row
+  const { first_seen, last_seen, quality, tags, owner, status, own, fit, fit_reasons, hidden } = row
   return {
     ...{ company_id, name, domain, industry, industry_category, country_code, classification },
-    ...{ events, first_seen, last_seen, quality, tags, owner, status, own, hidden },
+    ...{ events, first_seen, last_seen, quality, tags, owner, status, own, fit, fit_reasons, hidden },
   }
 }
 
@@ -150,7 +155,7 @@ type SlowName = CountName | 'heat'
 
 /** Columns of the company itself, without those that take long for all companies. */
 const COLUMNS = `company_id, name, domain, industry, industry_category, country_code, classification,
-        first_seen, last_seen, quality, tags, owner, status, hidden`
+        first_seen, last_seen, quality, tags, owner, status, fit, fit_reasons, hidden`
 const eventsOf = (days: Days) => (hasDays(days) ? 'counts.events' : 'stored')
 
 interface Sql {
@@ -387,5 +392,6 @@ const SORTED_TEXTS: ReadonlySet<CompanySort> = new Set(['name', 'domain', 'indus
 /** Sorts texts case-insensitively, with unknown values last. */
 function orderOf(sort: CompanySort, direction: 'asc' | 'desc'): string {
   const way = direction === 'asc' ? 'ASC' : 'DESC'
+  if (sort === 'fit') return `${FIT_RANK} ${way}, last_seen DESC`
   return SORTED_TEXTS.has(sort) ? `${sort} = '', lowerUTF8(${sort}) ${way}` : `${sort} ${way}`
 }

@@ -5,7 +5,7 @@ import { bothConditions } from './where.ts'
 
 /** Lists of which a company has exactly one value. */
 const SINGLE: ReadonlySet<string> = new Set([
-  ...['industry', 'category', 'country', 'classification', 'owner', 'status'],
+  ...['industry', 'category', 'country', 'classification', 'owner', 'status', 'fit'],
   ...['first_channel', 'last_channel', 'first_campaign', 'last_campaign'],
 ])
 const DAYS = ['days', 'from', 'to'] as const

@@ -1,6 +1,7 @@
 import { HOME, type HomeCompany } from '../../schemas/dashboard/home.ts'
 import { DAY_MS } from '../pipeline/event/outcomes.ts'
 import { countText, numbered } from '../run/counted.ts'
+import { bestFirst } from './fit.ts'
 import type { HomeWeek } from './home.ts'
 
 /** A company to look at, and one reason, as the end of a sentence about it. */
@@ -10,8 +11,9 @@ export interface CompanyToLookAt {
 }
 
 /**
- * The companies of a week that deserve a look first: those that are heating up, new ones and those that came back, in turn, so that one kind does
- * not crowd out the others. At most `HOME.toLookAt`.
+ * The companies of a week that deserve a look first: good fits before others, and among equal fits those that are heating up, new ones and
+ * those that came back, in turn, so that one kind does not crowd out the others. Poor fits only where there is nothing else. At most
+ * `HOME.toLookAt`.
  */
 export function companiesToLookAt(week: Pick<HomeWeek, 'rising' | 'newcomers' | 'returned'>): CompanyToLookAt[] {
   const kinds = [
@@ -19,8 +21,13 @@ export function companiesToLookAt(week: Pick<HomeWeek, 'rising' | 'newcomers' | 
     week.newcomers.map((company) => ({ company, why: whyNew(company) })),
     week.returned.map((company) => ({ company, why: whyBack(company) })),
   ]
-  const inTurn = Array.from({ length: HOME.toLookAt }, (_, i) => kinds.flatMap((kind) => kind[i] ?? [])).flat()
-  return inTurn.slice(0, HOME.toLookAt)
+  const inTurn = Array.from({ length: HOME.rows }, (_, i) => kinds.flatMap((kind) => kind[i] ?? [])).flat()
+  const best = bestFirst(inTurn, ({ company }) => company.fit)
+  const better = best.filter(({ company }) => company.fit !== 'poor')
+  return (better.length > 0 ? better : best).slice(0, HOME.toLookAt).map(({ company, why }) => ({
+    company,
+    why: company.fit === 'good' ? `is a good fit and ${why.replace(/^is /, '')}` : why,
+  }))
 }
 
 function whyRising(company: HomeWeek['rising'][number]): string {

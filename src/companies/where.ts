@@ -73,6 +73,7 @@ const KEYS: Readonly<Record<string, Terms>> = {
   tag: list('tag'),
   owner: list('owner'),
   status: list('status'),
+  fit: list('fit'),
   own: { '=': any('own', (value) => formatOwnTerm(readOwnTerm(value))) },
   page: { '=': any('page'), '~': any('page_contains') },
   page_visits: { '>=': whole('page_visits_min'), '>': whole('page_visits_min', 1) },

@@ -43,7 +43,7 @@ export const SETTINGS = {
     ...optional(
       'SECRETS_KEY',
       'key',
-      'key that encrypts the secrets of sources and alerts, 64 hexadecimal characters; unset: secrets.key in DATA_DIR',
+      'key that encrypts the secrets of sources, alerts and CRMs, 64 hexadecimal characters; unset: secrets.key in DATA_DIR',
       text(/^[0-9a-f]{64}$/, '64 hexadecimal characters, as "openssl rand -hex 32" prints them'),
     ),
     isSecret: true,
@@ -213,11 +213,18 @@ export const SETTINGS = {
     'most messages that an alert sends in an hour; the rest is one digest',
     integer(1, 2_000),
   ),
+  hubspotUrl: setting(
+    'HUBSPOT_URL',
+    'url',
+    'https://api.hubapi.com',
+    "http(s)://host[:port] of HubSpot's API, or of a proxy to it",
+    httpOrigin,
+  ),
   webhookPrivate: setting(
     'WEBHOOK_PRIVATE',
     'on|off',
     'off',
-    'whether alerts may go to private, loopback and link-local addresses',
+    'whether alerts and HUBSPOT_URL may lead to private, loopback and link-local addresses',
     choice(['on', 'off']),
   ),
   smtpUrl: {

@@ -10,12 +10,12 @@ export function waitOption(about: string): Option {
   return integerOption('wait', 'seconds', about, { least: 1, most: WAIT_SECONDS_MAX, otherwise: WAIT_SECONDS })
 }
 
-/** `--NAME VALUE` with a whole number. */
+/** `--NAME VALUE` with a whole number. @param otherwise default: undefined */
 export function integerOption(
   name: string,
   value: string,
   about: string,
-  { least, most, otherwise }: { readonly least: number; readonly most: number; readonly otherwise: number },
+  { least, most, otherwise }: { readonly least: number; readonly most: number; readonly otherwise?: number },
 ): Option {
   const read = integer(least, most)
   return new Option(`--${name} <${value}>`, about).default(otherwise).argParser((text) => {

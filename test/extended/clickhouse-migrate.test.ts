@@ -33,6 +33,7 @@ const NAMES = [
   'day_builds',
   'entity_days',
   'events',
+  'heat_weights',
   'hidden_changes',
   'hidden_events',
   'intent_pages',

@@ -13,12 +13,14 @@ const env = { REDIS_URL: redis.url, CLICKHOUSE_URL: clickhouse.url }
 const insert = eventInserter(clickhouse)
 const run = (...args: string[]) => runCommand(args, { env })
 
+/** Runs a command that succeeds. @returns its output */
+async function done(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run('company', ...args)
+  assert.equal(code, 0, stderr)
+  return stdout
+}
+
 test('companies are corrected, shown and taken back by commands', async () => {
-  const done = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run('company', ...args)
-    assert.equal(code, 0, stderr)
-    return stdout
-  }
   const json = async (...args: string[]) => JSON.parse(await done(...args, '--json'))
   await run('tenant', 'create', 'acme')
   await insert(
@@ -77,11 +79,6 @@ test('intent pages are chosen, shown and taken back by commands, and heat follow
       ...{ received_at: nowMs, timestamp: nowMs, extra: JSON.stringify({ url }) },
     })),
   )
-  const done = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run('company', ...args)
-    assert.equal(code, 0, stderr)
-    return stdout
-  }
   const interested = async () =>
     (
       await clickhouse.rows<{ company_id: string }>(
@@ -129,6 +126,46 @@ test('intent pages are chosen, shown and taken back by commands, and heat follow
   assert.deepEqual(await interested(), ['c0', 'c3'])
 })
 
+test('commands set the points of heat and what good companies are, and the list of a segment follows', async () => {
+  const weights = async () => JSON.parse(await done('heat-weights', 'warm', '--json'))
+  assert.deepEqual(await weights(), { recency: 30, frequency: 30, depth: 15, intent: 25 })
+  assert.match(await done('heat-weights', 'warm', '--depth', '0', '--intent', '40'), /^heat weights changed; change /)
+  assert.deepEqual(await weights(), { recency: 30, frequency: 30, depth: 0, intent: 40 })
+  assert.equal(await done('heat-weights', 'warm', '--intent', '40'), 'nothing to change\n')
+  await done('heat-weights', 'warm', '--default')
+  assert.match(await done('heat-weights', 'warm'), /depth +15/)
+
+  assert.match(
+    await done('fit', 'warm', '--good', 'industry=Software,tag=dream', '--poor', 'country="US"'),
+    /^fit changed; change [0-9a-f-]{36}\n$/,
+  )
+  assert.deepEqual(JSON.parse(await done('fit', 'warm', '--json')), [
+    { is: 'good', where: 'industry=Software,tag=dream', label: 'Software, dream' },
+    { is: 'poor', where: 'country=US', label: 'United States' },
+  ])
+  assert.match(await done('fit', 'warm'), /poor +country=US +United States/)
+  assert.equal((await run('segment', 'create', 'warm', 'fitting', '--where', 'fit=good,fit=ok')).code, 0)
+  const [change] = JSON.parse(await done('history', 'warm', '--json'))
+  await done('undo', 'warm', change.change_id)
+  assert.equal(await done('fit', 'warm', '--clear'), 'nothing to change\n')
+
+  for (const [args, message] of [
+    [['heat-weights', 'warm', '--depth', '50'], /the points must add up to 100, and these are 135/],
+    [['heat-weights', 'warm', '--depth', '101'], /--depth "101"/],
+    [['heat-weights', 'warm', '--depth', '15', '--default'], /not both/],
+    [['fit', 'warm', '--good', 'visits>=3'], /line 1: visits_min: fit is about what a company is/],
+    [['fit', 'warm', '--good', 'tag=a', '--clear'], /not both/],
+    [['fit', 'warm', ...Array.from({ length: 21 }, (_, i) => ['--good', `tag=${i}`]).flat()], /20/],
+  ] as const) {
+    const { code, stderr } = await run('company', ...args)
+    assert.equal(code, 2, args.join(' '))
+    assert.match(stderr, message)
+  }
+  const { code, stderr } = await run('segment', 'create', 'warm', 'wrong', '--where', 'fit=great')
+  assert.equal(code, 2)
+  assert.match(stderr, /fit: must be good, ok, poor, -/)
+})
+
 test('a command that cannot correct reports why, and writes nothing', async () => {
   await run('tenant', 'create', 'quiet')
   const before = await clickhouse.rows<{ n: number }>('SELECT count() AS n FROM company_corrections')
@@ -158,11 +195,6 @@ test('a list is imported by a command that shows first what it does', async (t) 
   t.after(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'list.csv')
   await writeFile(file, 'Site;Status;Size\na.example;customer;1.250\nc.example;prospect;5\n;customer;\n')
-  const done = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run('company', ...args)
-    assert.equal(code, 0, stderr)
-    return stdout
-  }
   const dry = await done('import', 'lists', file, '--dry-run')
   assert.match(dry, /Size +new column \(number\) +1\.250\n/)
   assert.match(dry, /line 2, a\.example: status "" → "customer", own\.size "" → "1250"\n/)

@@ -41,6 +41,12 @@ const clock = { now: () => NOW }
 const companies = new ClickHouseCompanies(reader, clock)
 const visits = new ClickHouseVisits(reader, async () => [], clock)
 
+/** By the lines that `madeCompanies` sets. */
+function fitOf({ country, industry, tags, owner, status }: Omit<ModelCompany, 'fit'>): string {
+  if (tags.includes('big') && (owner === 'Ada' || status === 'customer')) return 'poor'
+  return ['poor', 'ok', 'good'][Number(country === 'DE' || country === 'AT') + Number(industry === 'Software')]!
+}
+
 async function madeCompanies(): Promise<readonly ModelCompany[]> {
   const made = Array.from({ length: 14 }, (_, i) => ({
     ...{ id: `c${i}.example`, country: one(['DE', 'AT', 'FR', '']), industry: one(['Software', 'Banks', '']) },
@@ -49,6 +55,7 @@ async function madeCompanies(): Promise<readonly ModelCompany[]> {
       owner: one(['Ada', 'Bob', '']),
       status: one(['customer', '']),
       heat: 0,
+      fit: '',
     },
     events: Array.from({ length: 1 + random(8) }, (_event, n) => ({
       // Not near midnight, so that the test may run over it.
@@ -75,10 +82,18 @@ async function madeCompanies(): Promise<readonly ModelCompany[]> {
     if (tags.length === 0 && owner === '' && status === '') continue
     await corrections.correct('acme', { companies: [id], wanted: { add_tags: [...tags], owner, status }, by: 'test' })
   }
+  await corrections.setFit('acme', {
+    lines: [
+      { is: 'good', where: 'country=DE,country=AT' },
+      { is: 'good', where: 'industry=Software' },
+      { is: 'poor', where: 'tag=big,(owner=Ada or status=customer)' },
+    ],
+    by: 'test',
+  })
   const heats = new Map<string, number>()
   for await (const rows of companies.rows('acme', {}, new AbortController().signal))
     for (const { company_id, heat } of rows) heats.set(company_id, heat)
-  return made.map((company) => ({ ...company, heat: heats.get(company.id)! }))
+  return made.map((company) => ({ ...company, heat: heats.get(company.id)!, fit: fitOf(company) }))
 }
 
 const attributes: readonly (() => CompanyFilter)[] = [
@@ -89,6 +104,8 @@ const attributes: readonly (() => CompanyFilter)[] = [
   () => ({ owner: some(['Ada', '-']) }),
   () => ({ owner_not: ['Bob'] }),
   () => ({ status: ['customer'] }),
+  () => ({ fit: some(['good', 'ok', '-']) }),
+  () => ({ fit_not: some(['ok', 'poor']) }),
   () => ({ status_not: ['customer', '-'].slice(random(2)) }),
   () => ({ tag: some(['customer', 'big', '-']) }),
   () => ({ tag_not: some(['customer', '-']) }),
@@ -136,11 +153,11 @@ test('lists, exports, the API, alerts and their trials keep the same companies a
   const ids = model.map(({ id }) => id)
   const pastMs = NOW - 6 * DAY_MS
   const pastDay = Math.floor(pastMs / DAY_MS)
-  // Corrections came later.
-  const past = model.map((company) => ({
-    ...{ ...company, tags: [], owner: '', status: '' },
-    events: company.events.filter(({ at }) => at <= pastMs),
-  }))
+  // Corrections came later, and what is said about good companies, which holds for the past too.
+  const past = model.map((company) => {
+    const before = { ...company, tags: [], owner: '', status: '' }
+    return { ...before, fit: fitOf(before), events: company.events.filter(({ at }) => at <= pastMs) }
+  })
   const since = TODAY - 20
   const sizes = new Set<number>()
   for (let i = 0; i < FILTERS; i++) {

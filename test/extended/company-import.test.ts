@@ -199,7 +199,7 @@ test('an undone list keeps a column that others use, and a removed column comes 
   await assert.rejects(wrong({ size: '1' }), /there is no own column "size": there are score/)
   const change = (await corrections.history('columns')).find(({ change_id }) => change_id === edited.change_id)
   assert.deepEqual([change!.companies, change!.corrections.map(({ field }) => field)], [1, ['own:score', 'status']])
-  assert.deepEqual(await corrections.history('columns', ''), [], 'they are no intent pages')
+  assert.deepEqual(await corrections.settingHistory('columns', 'intent_pages'), [], 'they are no intent pages')
 })
 
 test('facts are in lists, filters, segments, exports and the state of a past moment', async (t) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DEFAULT_HEAT_WEIGHTS, type HeatWeights } from '../../schemas/dashboard/heat.ts'
 import { readBasis } from '../../src/companies/days.ts'
 import { heatOfDays, heatSql } from '../../src/companies/heat.ts'
 import { QuestionReader } from '../../src/stores/clickhouse/reader.ts'
@@ -159,22 +160,39 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
   ]
   await insert('heat', events)
   await insert('own-pages', events)
+  await insert('weighed', events)
+  await insert('unweighed', events)
   const at = new Date(NOON_MS).toISOString().replace('T', ' ').replace('Z', '')
   const own = { tenant_id: 'own-pages', company_id: '', field: 'intent_pages', at, change_id: '1', value: 'preiße\nq' }
-  await clickhouse.client.insert({ table: 'company_corrections', values: [own], format: 'JSONEachRow' })
+  const weights = {
+    ...own,
+    tenant_id: 'weighed',
+    field: 'heat_weights',
+    value: 'recency=4 frequency=11 depth=85 intent=0',
+  }
+  // As of a later version, or of a backup that somebody changed.
+  const wrong = { ...weights, tenant_id: 'unweighed', value: 'recency=4 frequency=11 depth=85 intent=1' }
+  await clickhouse.client.insert({ table: 'company_corrections', values: [own, weights, wrong], format: 'JSONEachRow' })
   await correct('heat', [
     ['part.example', 'counts_for', 'one.example'],
     ['gone.example', 'hidden', 'yes'],
   ])
   /** The formula as src/companies/README.md says it. */
-  const model = (company_id: string, daysAgo: number, days: number, count: number, intents: number) => {
+  const model = (
+    company_id: string,
+    daysAgo: number,
+    days: number,
+    count: number,
+    intents: number,
+    most: HeatWeights = DEFAULT_HEAT_WEIGHTS,
+  ) => {
     const share = (value: number, most: number) => Math.min(1, Math.log2(1 + value) / Math.log2(1 + most))
     const parts = {
-      recency: Math.round(30 * 2 ** (-daysAgo / 7)),
+      recency: Math.round(most.recency * 2 ** (-daysAgo / 7)),
       // ClickHouse rounds a half to the even number: 22.5 of seven days is 22.
-      frequency: days === 7 ? 22 : Math.round(30 * share(days, 15)),
-      depth: Math.round(15 * share(count / days, 31)),
-      intent: Math.round(25 * share(intents, 7)),
+      frequency: days === 7 && most.frequency === 30 ? 22 : Math.round(most.frequency * share(days, 15)),
+      depth: Math.round(most.depth * share(count / days, 31)),
+      intent: Math.round(most.intent * share(intents, 7)),
     }
     const all = Array.from({ length: days }, (_, i) => ({
       ...{ ago: Math.min(29, daysAgo + i), events: i === 0 ? count - days + 1 : 1, hasIntent: i < intents },
@@ -183,7 +201,7 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
       events_per_day: _,
       days_ago: __,
       ...computed
-    } = heatOfDays([...all, { ago: 30, events: 9, hasIntent: true }])!
+    } = heatOfDays([...all, { ago: 30, events: 9, hasIntent: true }], most)!
     const heat = parts.recency + parts.frequency + parts.depth + parts.intent
     const expected = { heat, ...parts, active_days: days, intent_days: intents }
     assert.deepEqual(computed, expected, 'heat of another day has the same formula')
@@ -212,6 +230,17 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
     model('part.example', 1, 1, 2, 1),
     model('week.example', 0, 7, 7, 0),
   ])
+  const chosen = { recency: 4, frequency: 11, depth: 85, intent: 0 }
+  assert.deepEqual(await found('weighed'), [
+    model('busy.example', 7, 2, 6, 2, chosen),
+    model('edge.example', 29, 1, 2, 0, chosen),
+    model('gone.example', 0, 1, 1, 1, chosen),
+    model('one.example', 0, 1, 1, 1, chosen),
+    model('part.example', 1, 1, 2, 1, chosen),
+    model('week.example', 0, 7, 7, 0, chosen),
+  ])
+  const [busy] = await found('unweighed')
+  assert.deepEqual(busy, model('busy.example', 7, 2, 6, 2), 'what is no weights means the default ones')
   assert.deepEqual(
     await clickhouse.rows(
       "SELECT company_id, heat > 0 AS warm FROM companies WHERE tenant_id = 'heat' ORDER BY heat DESC, 1",

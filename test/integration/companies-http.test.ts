@@ -68,7 +68,7 @@ test('programs read the companies of their tenant, page by page and filtered', a
     ...{ company_id: 'a.example', name: 'A', domain: 'a.example', industry: 'Food, drink', industry_category: '' },
     ...{ country_code: 'DE', classification: 'business', events: 2, visits: 2, unique_ips: 2, heat: 0, quality: 80 },
     ...{ first_seen: '2026-03-14T12:00:00.000Z', last_seen: '2026-03-15T12:00:00.000Z' },
-    ...{ tags: [], owner: '', status: '', own: {}, hidden: false },
+    ...{ tags: [], owner: '', status: '', own: {}, fit: '', fit_reasons: [], hidden: false },
   })
   assert.deepEqual(await ids('?page~/pricing'), ['a.example', 'c.example'])
   assert.deepEqual(await ids('?page~%2Fpricing&visits>=2'), ['a.example'])
@@ -199,6 +199,7 @@ test('a wrong question about companies is refused with its fault', async (t) => 
     ['?cursor=', 422, /^cursor must be/],
     ['?updated_since=yesterday', 422, /^updated_since must be an RFC 3339 date-time$/],
     ['?colour=red', 422, /^"colour=red": there is no filter "colour"\. Keys: search, industry/],
+    ['?fit=great', 422, /^fit: must be good, ok, poor, -$/],
     ['?days=0', 422, /^days /],
     ['?from=2026-02-30', 422, /^from: must be a date/],
     ['?where=country', 422, /^"country": must be KEY, an operator and a value/],

@@ -35,6 +35,9 @@ const OF_ADMINS = [
     (path) => `POST ${path}`,
   ),
   ...['connect', 'close'].map((path) => `POST first-steps/${path}`),
+  'GET crm',
+  ...['connect', 'sync', 'disconnect'].map((path) => `POST crm/${path}`),
+  ...['heat-weights', 'fit'].flatMap((path) => [`POST ${path}`, `POST ${path}/preview`]),
 ]
 /** They change nothing, but cost something. */
 const OF_MEMBERS = ['POST lookup']

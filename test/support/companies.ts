@@ -18,6 +18,8 @@ import { activityRoutes } from '../../src/dashboard/server/routes/activity.ts'
 import { companyRoutes } from '../../src/dashboard/server/routes/companies.ts'
 import { correctionRoutes } from '../../src/dashboard/server/routes/corrections.ts'
 import { faviconRoutes } from '../../src/dashboard/server/routes/favicons.ts'
+import { fitRoutes } from '../../src/dashboard/server/routes/fit.ts'
+import { heatRoutes } from '../../src/dashboard/server/routes/heat.ts'
 import { homeRoute } from '../../src/dashboard/server/routes/home.ts'
 import { importRoutes } from '../../src/dashboard/server/routes/imports.ts'
 import { intentPageRoutes } from '../../src/dashboard/server/routes/intent-pages.ts'
@@ -70,7 +72,7 @@ export async function startCompanies(favicons?: Favicons) {
   const { url: redisUrl } = await startTestRedis()
   const redis = connectRedis(redisUrl, { name: 'test', kind: 'loop' })
   const tenants = new RedisTenantStore(redis)
-  for (const id of ['acme', 'other', 'masked', 'quiet', 'shop', 'labelled', 'linked', 'warm']) {
+  for (const id of ['acme', 'other', 'masked', 'quiet', 'shop', 'labelled', 'linked', 'warm', 'fits']) {
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt: CREATED })
   }
   const lookups = new TestLookups()
@@ -98,6 +100,8 @@ export async function startCompanies(favicons?: Favicons) {
     ...pageRoutes({ pages: new ClickHousePages(reader), channels: new ClickHouseChannels(reader) }),
     ...correctionRoutes({ corrections }),
     ...importRoutes({ corrections, imports: new CompanyImports(() => clickhouse.client, corrections) }),
+    ...fitRoutes({ companies, corrections }),
+    ...heatRoutes({ companies, corrections }),
     ...intentPageRoutes({ corrections, intentPages: new ClickHouseIntentPages(reader, clock) }),
     ...activityRoutes({ activity: new ClickHouseActivity(reader, clock) }),
   ]

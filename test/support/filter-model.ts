@@ -24,6 +24,7 @@ export interface ModelCompany {
   readonly owner: string
   readonly status: string
   readonly heat: number
+  readonly fit: string
   readonly events: readonly ModelEvent[]
 }
 
@@ -61,6 +62,8 @@ export function keeps(
     owner_not: (wanted: string[]) => !one(company.owner, wanted),
     status: (wanted: string[]) => one(company.status, wanted),
     status_not: (wanted: string[]) => !one(company.status, wanted),
+    fit: (wanted: string[]) => one(company.fit, wanted),
+    fit_not: (wanted: string[]) => !one(company.fit, wanted),
     tag: (wanted: string[]) => tags.some((tag) => one(tag, wanted)),
     tag_not: (wanted: string[]) => !tags.some((tag) => one(tag, wanted)),
     source: (wanted: string[]) => recent.some(({ source }) => one(source, wanted)),

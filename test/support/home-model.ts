@@ -1,3 +1,4 @@
+import { DEFAULT_HEAT_WEIGHTS } from '../../schemas/dashboard/heat.ts'
 import { HOME } from '../../schemas/dashboard/home.ts'
 import { heatOfDays } from '../../src/companies/heat.ts'
 import type { ModelState } from './corrected-model.ts'
@@ -101,6 +102,7 @@ function modelCompany(company_id: string, events: readonly EventRow[], nowMs: nu
         ...{ ago: day - of, events: on(of, of).length },
         hasIntent: on(of, of).some(({ extra }) => String(extra).includes('/pricing')),
       })),
+      DEFAULT_HEAT_WEIGHTS,
     )?.heat ?? 0
   const shown: ModelCompany = {
     company_id,

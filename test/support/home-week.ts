@@ -12,6 +12,8 @@ export function homeCompany(name: string, facts: Partial<HomeCompany> = {}): Hom
       owner: '',
       status: '',
       own: {},
+      fit: '',
+      fit_reasons: [],
       hidden: false,
       week_visits: 4,
       week_events: 9,

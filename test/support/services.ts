@@ -17,6 +17,8 @@ import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
 import { Sender } from '../../src/alerts/sender.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
+import { RedisCrm } from '../../src/crm/redis/crm-store.ts'
+import { CrmSyncer } from '../../src/crm/syncer.ts'
 import { RedisTailWire } from '../../src/dashboard/redis/live.ts'
 import type { People } from '../../src/dashboard/server/people.ts'
 import { createDashboard } from '../../src/dashboard/server/server.ts'
@@ -383,6 +385,21 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         rows: async function* () {},
         ownColumns: async () => [],
         ...{ store: new FolderStore(dataDir), spoolDir: join(dataDir, 'export-spool') },
+        getTenant: (id) => new RedisTenantStore(client).getTenant(id),
+      })
+    }),
+  },
+  CrmSyncer: {
+    make: onRedis((client) => {
+      return new CrmSyncer({
+        ...{ crm: new RedisCrm(client), clock: systemClock, log: silent },
+        lease: new Membership({ client, name: 'crm' }).share(0),
+        outgoing: {
+          of: async () => assert.fail('there is no connection'),
+          withPages: async () => assert.fail('there is no connection'),
+        },
+        corrections: { bring: async () => 0 },
+        open: () => assert.fail('there is no connection'),
         getTenant: (id) => new RedisTenantStore(client).getTenant(id),
       })
     }),

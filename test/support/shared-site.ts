@@ -1,4 +1,5 @@
 import { atProcessEnd } from './end.mjs'
+import { TestHubSpot } from './hubspot.ts'
 import { type MailServer, startMailServer } from './mail.ts'
 import { type ReadyFile, TestSite } from './site.ts'
 
@@ -9,6 +10,8 @@ export interface SharedSite {
   readonly origin: string
   /** Gets its mails. */
   readonly smtp: MailServer
+  /** Its tenants connect to it with `TOKEN`. */
+  readonly hubspot: TestHubSpot
   /** A link that signs in an operator. */
   signInLink(): Promise<string>
 }
@@ -22,11 +25,12 @@ export function sharedSite(): Promise<SharedSite> {
 }
 
 async function start(): Promise<SharedSite> {
+  const hubspot = await TestHubSpot.start({ after: atProcessEnd })
   // Alerts of tests report to this machine.
   const smtp = await startMailServer({ after: atProcessEnd })
   const mails = { SMTP_URL: smtp.url, SMTP_FROM: 'ipid <ipid@site.example>' }
-  const site = new TestSite({ after: atProcessEnd }, { WEBHOOK_PRIVATE: 'on', ...mails })
+  const site = new TestSite({ after: atProcessEnd }, { WEBHOOK_PRIVATE: 'on', HUBSPOT_URL: hubspot.url, ...mails })
   const ready = (await site.start().ready()) as SharedSite['ready'] & { readonly dashboard_url: string }
   const signInLink = async () => (await site.ipid('dashboard')).stdout.trim()
-  return { site, ready, origin: new URL(ready.dashboard_url).origin, smtp, signInLink }
+  return { site, ready, origin: new URL(ready.dashboard_url).origin, smtp, hubspot, signInLink }
 }

@@ -42,6 +42,34 @@ WHERE match(
   if(own.pattern = '', '(?i)(^|[^\\pL\\pN])(pricing|prices|plans|demo|contact|signup|sign[^\\pL\\pN]+up|register|trial|book|booking|buy|checkout|quote)([^\\pL\\pN]|$)', own.pattern))
 COMMENT 'Pages in events that are intent pages of their tenant: its own, or else the default ones';
 
+-- The points of the parts of heat. A text that is no weights, such as one of a later version, means the default ones.
+CREATE OR REPLACE VIEW heat_weights
+(
+  tenant_id String COMMENT 'Tenant',
+  recency UInt8 COMMENT 'Points for an event today',
+  frequency UInt8 COMMENT 'Points for events on 15 days or more',
+  depth UInt8 COMMENT 'Points for 31 events a day or more',
+  intent UInt8 COMMENT 'Points for intent pages on 7 days or more'
+)
+AS SELECT
+  tenant_id,
+  points[1] AS recency,
+  points[2] AS frequency,
+  points[3] AS depth,
+  points[4] AS intent
+FROM
+(
+  SELECT
+    tenant_id,
+    argMax(value, (at, change_id)) AS held,
+    arrayMap(each -> toUInt16(each), extractAll(held, '[0-9]{1,3}')) AS points
+  FROM company_corrections
+  WHERE field = 'heat_weights' AND company_id = ''
+  GROUP BY tenant_id
+)
+WHERE match(held, '^recency=[0-9]{1,3} frequency=[0-9]{1,3} depth=[0-9]{1,3} intent=[0-9]{1,3}$') AND arraySum(points) = 100
+COMMENT 'Points of the parts of heat, of tenants that chose their own; other tenants have 30, 30, 15 and 25';
+
 -- The numbers of a company that days make. `merged` has companies that are merged, and the ones that they count for; a tenant and a company
 -- are one key. The visits of a merge are counted by their visitors, since one may visit several of its companies.
 CREATE OR REPLACE VIEW company_numbers
@@ -55,10 +83,10 @@ CREATE OR REPLACE VIEW company_numbers
   days_ago UInt8 COMMENT 'How many days ago the last of them was',
   events_per_day Float64 COMMENT 'Events of each of them, on average',
   intent_days UInt8 COMMENT 'UTC days with an intent page, of the last 30',
-  recency UInt8 COMMENT 'Part of the heat for the last day with an event: 30 today, half of it each week before',
-  frequency UInt8 COMMENT 'Part for the days with events: 30 from 15 days on',
-  depth UInt8 COMMENT 'Part for the events of these days: 15 from 31 a day on',
-  intent UInt8 COMMENT 'Part for the days with an intent page: 25 from 7 days on'
+  recency UInt8 COMMENT 'Part of the heat for the last day with an event: all of it today, half of it each week before',
+  frequency UInt8 COMMENT 'Part for the days with events: all of it from 15 days on',
+  depth UInt8 COMMENT 'Part for the events of these days: all of it from 31 a day on',
+  intent UInt8 COMMENT 'Part for the days with an intent page: all of it from 7 days on'
 )
 AS WITH
   (
@@ -69,7 +97,18 @@ AS WITH
       arrayPushBack(groupArray(target_id), '')
     )
     FROM merged_companies
-  ) AS merged
+  ) AS merged,
+  (
+    SELECT
+    (
+      arrayPushBack(groupArray(tenant_id), ''),
+      arrayPushBack(groupArray(recency), 30),
+      arrayPushBack(groupArray(frequency), 30),
+      arrayPushBack(groupArray(depth), 15),
+      arrayPushBack(groupArray(intent), 25)
+    )
+    FROM heat_weights
+  ) AS weights
 SELECT
   days.tenant_id AS tenant_id,
   days.company AS company,
@@ -80,10 +119,10 @@ SELECT
   bitCount(bitXor(day_bits, day_bits - 1)) - 1 AS days_ago,
   if(active_days = 0, 0, recent_events / active_days) AS events_per_day,
   bitCount(intents.intent_bits) AS intent_days,
-  if(active_days = 0, 0, toUInt8(round(30 * exp2(-days_ago / 7)))) AS recency,
-  toUInt8(round(30 * least(1, log2(1 + active_days) / 4))) AS frequency,
-  toUInt8(round(15 * least(1, log2(1 + events_per_day) / 5))) AS depth,
-  toUInt8(round(25 * least(1, log2(1 + intent_days) / 3))) AS intent
+  if(active_days = 0, 0, toUInt8(round(transform(days.tenant_id, weights.1, weights.2, 30) * exp2(-days_ago / 7)))) AS recency,
+  toUInt8(round(transform(days.tenant_id, weights.1, weights.3, 30) * least(1, log2(1 + active_days) / 4))) AS frequency,
+  toUInt8(round(transform(days.tenant_id, weights.1, weights.4, 15) * least(1, log2(1 + events_per_day) / 5))) AS depth,
+  toUInt8(round(transform(days.tenant_id, weights.1, weights.5, 25) * least(1, log2(1 + intent_days) / 3))) AS intent
 FROM
 (
   SELECT
@@ -118,10 +157,10 @@ CREATE OR REPLACE VIEW company_heat
   tenant_id String COMMENT 'Tenant',
   company_id String COMMENT 'Organisation, after merges',
   heat UInt8 COMMENT 'Interest of the last 30 UTC days, 0 to 100: the sum of the four parts',
-  recency UInt8 COMMENT 'Part for the last day with an event: 30 today, half of it each week before',
-  frequency UInt8 COMMENT 'Part for the days with events: 30 from 15 days on',
-  depth UInt8 COMMENT 'Part for the events of these days: 15 from 31 a day on',
-  intent UInt8 COMMENT 'Part for the days with an intent page: 25 from 7 days on',
+  recency UInt8 COMMENT 'Part for the last day with an event: all of it today, half of it each week before',
+  frequency UInt8 COMMENT 'Part for the days with events: all of it from 15 days on',
+  depth UInt8 COMMENT 'Part for the events of these days: all of it from 31 a day on',
+  intent UInt8 COMMENT 'Part for the days with an intent page: all of it from 7 days on',
   active_days UInt8 COMMENT 'UTC days with events',
   last_day Date32 COMMENT 'Last of them',
   events_per_day Float64 COMMENT 'Events of each of them, on average',

@@ -295,7 +295,10 @@ export class ClickHouseVisits {
   async #membersBefore(tenantId: string, filter: ResolvedFilter, atMs: number, ids: readonly string[]) {
     const past = stateAt({ query: CORRECTED_SQL, parameters: { tenant: tenantId } }, atMs)
     const [corrected = UNCORRECTED] = await this.#reader.rows<Corrected>(past.query, past.parameters)
-    return await this.#matching(tenantId, fromEvents(corrected), filter, ids, (sql) => stateAt(sql, atMs))
+    // Heat and fit are judged as today. A changed setting would concern all companies, and not these ones only.
+    const { heat_weights = '', fit = '' } = await this.#basis(tenantId, 'corrections')
+    const basis = { ...fromEvents(corrected), heat_weights, fit }
+    return await this.#matching(tenantId, basis, filter, ids, (sql) => stateAt(sql, atMs))
   }
 
   async #matching(

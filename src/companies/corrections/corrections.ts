@@ -10,6 +10,8 @@ import {
   type CorrectionWanted,
   type HidingChange,
 } from '../../../schemas/dashboard/corrections.ts'
+import type { FitLine } from '../../../schemas/dashboard/fit.ts'
+import { DEFAULT_HEAT_WEIGHTS, type HeatWeights } from '../../../schemas/dashboard/heat.ts'
 import type { IntentPages, IntentPagesWanted } from '../../../schemas/dashboard/intent-pages.ts'
 import type { CountedColumn, OwnColumn } from '../../../schemas/facts.ts'
 import type { Clock } from '../../run/clock.ts'
@@ -19,6 +21,8 @@ import { unavailable } from '../../stores/clickhouse/failures.ts'
 import { quote } from '../../stores/clickhouse/quote.ts'
 import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
 import { OWN, OWN_COLUMNS_SQL, ownField, readColumns, readOwnValue, readStatus } from '../facts.ts'
+import { fitLinesOf, formatFit, type NamedLine } from '../fit.ts'
+import { formatHeatWeights, heatWeightsOf } from '../heat.ts'
 import { changedIntentPages, DEFAULT_INTENT_PAGES } from '../intent-pages.ts'
 import { chainOf, endsOf, type Merges } from './merges.ts'
 
@@ -60,6 +64,15 @@ export interface CorrectedValue {
   readonly before: string
 }
 
+/** An owner or a status of a company in another system. */
+export interface BroughtFact {
+  readonly company_id: string
+  readonly field: 'owner' | 'status'
+  readonly value: string
+  /** When it was set there, milliseconds. */
+  readonly atMs: number
+}
+
 /** Companies of a tenant and the value that each field has now. */
 type State = ReadonlyMap<string, ReadonlyMap<string, Held>>
 
@@ -70,10 +83,12 @@ const NEAR_MATCHES = 3
 const ROWS_AT_A_TIME = 500
 /** Makes an insert one block, which ClickHouse stores whole or not at all: no change has more rows. */
 const ONE_BLOCK = { input_format_parallel_parsing: 0, max_insert_block_size: '1048576' } as const
-/** Rows of the log that define own columns. They show no correction of a company. */
-const IS_DEFINITION = `company_id = '' AND startsWith(field, '${OWN}')`
-/** In the log, the intent pages of a tenant belong to no company. */
-const TENANT = { company_id: '', field: 'intent_pages' } as const
+/** In the log, the settings of a tenant belong to no company. */
+const TENANT_ID = ''
+/** Settings of a tenant in the log. */
+export type TenantSetting = 'intent_pages' | 'heat_weights' | 'fit'
+/** Settings that only admins change, and take back. */
+const OF_ADMINS: ReadonlySet<string> = new Set<TenantSetting>(['heat_weights', 'fit'])
 
 /**
  * Corrections of companies by people. Every call rejects with `UnavailableError` when ClickHouse does not answer, and with
@@ -117,22 +132,66 @@ export class CompanyCorrections {
 
   /** The intent pages of a tenant, which heat looks for. */
   async intentPages(tenantId: string): Promise<IntentPages> {
-    return intentPagesOf(await this.#state(tenantId, [TENANT.company_id], false))
+    return intentPagesOf(await this.#heldSetting(tenantId, 'intent_pages'))
   }
 
   /** Changes the intent pages, for stored events too. */
   async setIntentPages(
     tenantId: string,
-    { wanted, by, changeId = randomUUID() }: Authored & { readonly wanted: IntentPagesWanted },
+    { wanted, ...authored }: Authored & { readonly wanted: IntentPagesWanted },
+  ): Promise<CorrectedAnswer> {
+    return await this.#set(tenantId, 'intent_pages', authored, (before) => {
+      const { pages, is_default } = changedIntentPages(intentPagesOf(before), wanted)
+      return is_default ? '' : pages.join('\n')
+    })
+  }
+
+  /** The points of each part of heat. */
+  async heatWeights(tenantId: string): Promise<HeatWeights> {
+    return heatWeightsOf({ heat_weights: await this.#heldSetting(tenantId, 'heat_weights') })
+  }
+
+  async setHeatWeights(
+    tenantId: string,
+    { weights, ...authored }: Authored & { readonly weights: HeatWeights },
+  ): Promise<CorrectedAnswer> {
+    const text = formatHeatWeights(weights)
+    const value = text === formatHeatWeights(DEFAULT_HEAT_WEIGHTS) ? '' : text
+    return await this.#set(tenantId, 'heat_weights', authored, () => value)
+  }
+
+  /** What a tenant says about good companies. */
+  async fit(tenantId: string): Promise<NamedLine[]> {
+    return fitLinesOf({ fit: await this.#heldSetting(tenantId, 'fit') })
+  }
+
+  /** @param lines all of them; none: no company has a fit */
+  async setFit(
+    tenantId: string,
+    { lines, ...authored }: Authored & { readonly lines: readonly FitLine[] },
+  ): Promise<CorrectedAnswer> {
+    const value = formatFit(lines)
+    return await this.#set(tenantId, 'fit', authored, () => value)
+  }
+
+  /** The value of a setting that holds; empty: the default. */
+  async #heldSetting(tenantId: string, setting: TenantSetting): Promise<string> {
+    return held(await this.#state(tenantId, [TENANT_ID], false), TENANT_ID, setting)?.value ?? ''
+  }
+
+  async #set(
+    tenantId: string,
+    field: TenantSetting,
+    { by, changeId = randomUUID() }: Authored,
+    changed: (before: string) => string,
   ): Promise<CorrectedAnswer> {
     return await this.#lock(tenantId, async () => {
       const done = await this.#changeOf(tenantId, changeId)
       if (done !== undefined) return done
-      const state = await this.#state(tenantId, [TENANT.company_id], false)
-      const { pages, is_default } = changedIntentPages(intentPagesOf(state), wanted)
-      const before = held(state, TENANT.company_id, TENANT.field)?.value ?? ''
-      const value = is_default ? '' : pages.join('\n')
-      const rows = value === before ? [] : [{ ...TENANT, value, before }]
+      const state = await this.#state(tenantId, [TENANT_ID], false)
+      const before = held(state, TENANT_ID, field)?.value ?? ''
+      const value = changed(before)
+      const rows = value === before ? [] : [{ company_id: TENANT_ID, field, value, before }]
       return await this.#write(tenantId, { rows, state, by, changeId, undoes: '' })
     })
   }
@@ -196,10 +255,51 @@ export class CompanyCorrections {
     })
   }
 
-  /** Undoes a change, as a new change. An undo can be undone too. An own column that it made stays while other values need it. */
+  /**
+   * Applies owners and statuses that another system holds, as one change by `by`. A value that somebody else gave here stays when it is
+   * newer. An empty value ends only one that the system brought.
+   * @param values at most one of a company and field; texts that are no owner or status are left out
+   * @returns how many companies changed
+   */
+  async bring(tenantId: string, by: string, values: readonly BroughtFact[]): Promise<number> {
+    const plan = async () => {
+      const state = new Map(
+        (
+          await this.#rows<BroughtFact & { readonly by: string }>(
+            `SELECT
+               company_id, field, argMax(log.value, (log.at, log.change_id)) AS value,
+               argMax(log.by, (log.at, log.change_id)) AS by, toUnixTimestamp64Milli(max(log.at)) AS atMs
+             FROM (SELECT * FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} AND field IN ('owner', 'status')) AS log
+             GROUP BY company_id, field`,
+            { tenant: tenantId },
+          )
+        ).map((held) => [`${held.field} ${held.company_id}`, held]),
+      )
+      let lastAt = 0
+      const rows: CorrectedValue[] = []
+      for (const { company_id, field, value: given, atMs } of values) {
+        const held = state.get(`${field} ${company_id}`)
+        const value = factOf(field, given)
+        if (value === undefined || value === (held?.value ?? '')) continue
+        const isOurs = held === undefined || held.by === by
+        if (!isOurs && (value === '' || held.atMs >= atMs)) continue
+        rows.push({ company_id, field, value, before: held?.value ?? '' })
+        lastAt = Math.max(lastAt, held?.atMs ?? 0)
+      }
+      return { rows, lastAt }
+    }
+    // Others do not wait while nothing changes.
+    if ((await plan()).rows.length === 0) return 0
+    return (await this.changeMany(tenantId, { by }, plan)).companies
+  }
+
+  /**
+   * Undoes a change, as a new change. An undo can be undone too. An own column that it made stays while other values need it.
+   * @param isAdmin whether settings that only admins change may change
+   */
   undo(
     tenantId: string,
-    { changeId, by }: { readonly changeId: string; readonly by: string },
+    { changeId, by, isAdmin = false }: { readonly changeId: string; readonly by: string; readonly isAdmin?: boolean },
   ): Promise<CorrectedAnswer> {
     return this.#lock(tenantId, async () => {
       const rows = await this.#rows<CorrectedValue>(
@@ -210,6 +310,8 @@ export class CompanyCorrections {
       )
       if (rows.length === 0)
         throw new InputError(`tenant ${tenantId} has no change "${changeId.slice(0, 100)}" of companies`)
+      if (!isAdmin && rows.some(({ company_id, field }) => company_id === TENANT_ID && OF_ADMINS.has(field)))
+        throw new InputError('only admins of this workspace may take this change back: ask one of them')
       const companies = [...new Set(rows.map(({ company_id }) => company_id))]
       const logs = await this.#logs(tenantId, companies)
       for (const { company_id, field } of rows) {
@@ -274,7 +376,7 @@ export class CompanyCorrections {
     return found
       .filter(
         ({ company_id, ...fields }) =>
-          company_id !== TENANT.company_id &&
+          company_id !== TENANT_ID &&
           Object.values(fields).some((value) => (typeof value === 'object' ? Object.keys(value).length > 0 : value)),
       )
       .sort((a, b) => (a.company_id < b.company_id ? -1 : 1))
@@ -293,11 +395,19 @@ export class CompanyCorrections {
     return new Map(rows.map(({ target, merged }) => [target, merged]))
   }
 
-  /** The newest changes first. @param company only changes of this one, and merges into it; `''`: of the intent pages */
+  /** The newest changes first. @param company only changes of this one, and merges into it */
   async history(tenantId: string, company?: string): Promise<CorrectionChange[]> {
-    const ofMerges = company ? " OR (field = 'merged_into' AND {company:String} IN (value, before))" : ''
-    const of = company === undefined ? '' : `AND (company_id = {company:String}${ofMerges})`
-    const ofPages = company === '' ? ` AND NOT (${IS_DEFINITION})` : ''
+    const ofMerges = "field = 'merged_into' AND {company:String} IN (value, before)"
+    const of = company === undefined ? '' : `AND (company_id = {company:String} OR (${ofMerges}))`
+    return await this.#changes(tenantId, of, { company: company ?? '' })
+  }
+
+  /** Changes of a setting, the newest first. */
+  async settingHistory(tenantId: string, setting: TenantSetting): Promise<CorrectionChange[]> {
+    return await this.#changes(tenantId, `AND company_id = '${TENANT_ID}' AND field = {setting:String}`, { setting })
+  }
+
+  async #changes(tenantId: string, of: string, parameters: Record<string, string>): Promise<CorrectionChange[]> {
     const rows = await this.#rows<Omit<CorrectionChange, 'undoes' | 'undone_by' | 'corrections'> & HistoryRow>(
       `SELECT
          change_id, toUnixTimestamp64Milli(max(at)) AS ms, any(by) AS by, any(undoes) AS undoes,
@@ -313,11 +423,11 @@ export class CompanyCorrections {
          WHERE tenant_id = {tenant:String} AND undoes != ''
          GROUP BY back.undoes
        ) AS taken_back USING change_id
-       WHERE tenant_id = {tenant:String} AND field != 'counts_for' ${of}${ofPages}
+       WHERE tenant_id = {tenant:String} AND field != 'counts_for' ${of}
        GROUP BY change_id
        ORDER BY ms DESC, change_id
        LIMIT ${CORRECTION_LIMITS.history}`,
-      { tenant: tenantId, company: company ?? '' },
+      { tenant: tenantId, ...parameters },
     )
     return rows.map(({ change_id, ms, by, undoes, companies, corrections, undone }) => ({
       ...{ change_id, at: new Date(ms).toISOString(), by, companies },
@@ -504,7 +614,7 @@ const HELD_OWN = `
   WHERE tenant_id = {tenant:String} AND company_id != '' AND startsWith(field, '${OWN}')
   GROUP BY company_id, field`
 
-/** Companies that changed; 1 for intent pages and a column without values. */
+/** Companies that changed; 1 for a setting and a column without values. */
 const COMPANIES = "greatest(1, uniqExactIf(company_id, company_id != '' AND field != 'counts_for'))"
 /** The first corrections of a change, definitions of columns last. */
 const SHOWN = "company_id = '', company_id, field, before, value"
@@ -559,8 +669,7 @@ function held(state: State, company: string, field: string): Held | undefined {
   return state.get(company)?.get(field)
 }
 
-function intentPagesOf(state: State): IntentPages {
-  const value = held(state, TENANT.company_id, TENANT.field)?.value ?? ''
+function intentPagesOf(value: string): IntentPages {
   return value === '' ? DEFAULT_INTENT_PAGES : { pages: value.split('\n'), is_default: false }
 }
 
@@ -607,6 +716,16 @@ function readTexts(wanted: CorrectionWanted): CorrectionWanted {
     ...(owner !== undefined && { owner: orNone(owner, 'an owner', ownerMaxChars) }),
     ...(status !== undefined && { status: readStatus(status) }),
     ...(add_tags && { add_tags: add_tags.map((tag) => readDisplayName(tag, 'a tag', tagMaxChars)) }),
+  }
+}
+
+/** The value as it is kept; undefined: it is none. */
+function factOf(field: BroughtFact['field'], value: string): string | undefined {
+  try {
+    return readTexts({ [field]: value })[field]
+  } catch (error) {
+    if (error instanceof InputError) return undefined
+    throw error
   }
 }
 

@@ -13,6 +13,7 @@ import { namedSources } from '../../companies/companies.ts'
 import { correctionsLock } from '../../companies/corrections/lock.ts'
 import { Segments } from '../../companies/segments/segments.ts'
 import { version } from '../../config/version.ts'
+import { crmAdmin } from '../../crm/admin.ts'
 import { tenantEnricher } from '../../enrichment/judge.ts'
 import { ExportAdmin } from '../../exports/admin.ts'
 import type { HttpServer } from '../../http/engine/server.ts'
@@ -122,6 +123,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
     ...live,
     sharedLinks,
     publicUrl,
+    crm: crmAdmin(redis, config, clock),
     ...alerting,
   })
   let http: HttpServer | undefined

@@ -4,11 +4,14 @@ import { type ActivityDependencies, activityRoutes } from './routes/activity.ts'
 import { type AlertDependencies, alertRoutes } from './routes/alerts.ts'
 import { type CompanyDependencies, companyRoutes } from './routes/companies.ts'
 import { type CorrectionDependencies, correctionRoutes } from './routes/corrections.ts'
+import { type CrmDependencies, crmRoutes } from './routes/crm.ts'
 import { type DeadLetterDependencies, deadLetterRoutes } from './routes/dead-letters.ts'
 import { type DigestDependencies, digestRoutes } from './routes/digests.ts'
 import { type ExportDependencies, exportRoutes } from './routes/exports.ts'
 import { type FaviconDependencies, faviconRoutes } from './routes/favicons.ts'
 import { type FirstStepsDependencies, firstStepRoutes } from './routes/first-steps.ts'
+import { fitRoutes } from './routes/fit.ts'
+import { type HeatDependencies, heatRoutes } from './routes/heat.ts'
 import { type HomeDependencies, homeRoute } from './routes/home.ts'
 import { type ImportDependencies, importRoutes } from './routes/imports.ts'
 import { type IntentPageDependencies, intentPageRoutes } from './routes/intent-pages.ts'
@@ -44,11 +47,13 @@ interface DashboardDependencies
     FaviconDependencies,
     CorrectionDependencies,
     ImportDependencies,
+    HeatDependencies,
     IntentPageDependencies,
     SegmentDependencies,
     AlertDependencies,
     DigestDependencies,
     ExportDependencies,
+    CrmDependencies,
     SharedLinkDependencies,
     AccuracyDependencies,
     OverviewDependencies,
@@ -76,11 +81,14 @@ export function dashboardRoutes(parts: DashboardDependencies): DashboardRoute[] 
     ...faviconRoutes(parts),
     ...correctionRoutes(parts),
     ...importRoutes(parts),
+    ...fitRoutes(parts),
+    ...heatRoutes(parts),
     ...intentPageRoutes(parts),
     ...segmentRoutes(parts),
     ...alertRoutes(parts),
     ...digestRoutes(parts),
     ...exportRoutes(parts),
+    ...crmRoutes(parts),
     ...sharedLinkRoutes(parts),
     ...accuracyRoutes(parts),
     liveRoute(parts),

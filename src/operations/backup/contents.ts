@@ -30,6 +30,8 @@ export interface BackupContents {
     readonly to: string
     readonly target: string
   }[]
+  /** They get companies, and are read. */
+  readonly crms: readonly { readonly tenant_id: string; readonly kind: string; readonly connected_by: string }[]
   /** They go to the archive of the instance. */
   readonly exports: readonly { readonly tenant_id: string; readonly export_id: string; readonly name: string }[]
 }
@@ -39,9 +41,9 @@ export async function readContents(
   { sources }: Pick<Pipeline, 'sources'>,
 ): Promise<BackupContents> {
   type Lists = { -readonly [name in keyof BackupContents]: BackupContents[name][number][] }
-  const found: Lists = { keys: [], sources: [], alerts: [], exports: [] }
+  const found: Lists = { keys: [], sources: [], alerts: [], crms: [], exports: [] }
   for await (const tenants of portions) {
-    for (const { id: tenant_id, keys, alerts = {}, exports = {} } of tenants) {
+    for (const { id: tenant_id, keys, alerts = {}, exports = {}, crm } of tenants) {
       for (const { record, used_ms } of keys) {
         const { prefix, created_at, revoked_at = null, source } = record
         const facts = { created_at, last_used: used_ms === null ? null : new Date(used_ms).toISOString(), revoked_at }
@@ -56,6 +58,7 @@ export async function readContents(
       for (const [alert_id, { name, to, target }] of Object.entries(alerts)) {
         found.alerts.push({ tenant_id, alert_id, name, to, target })
       }
+      if (crm !== undefined) found.crms.push({ tenant_id, kind: crm.kind, connected_by: crm.connected_by })
       for (const [export_id, { name }] of Object.entries(exports)) found.exports.push({ tenant_id, export_id, name })
     }
   }

@@ -173,6 +173,13 @@ export const keys = {
   /** String: JSON of the file that is being written, see `ExportAttempt`. */
   exportAttempt: () => `${leased('exports')}:attempt`,
 
+  /** Hash: tenant → JSON of `CrmRecord`. All keys of CRMs share one slot. */
+  crmConnections: () => `${leased('crm')}:connections`,
+  /** Hash: tenant → JSON of `CrmState`. */
+  crmStates: () => `${leased('crm')}:states`,
+  /** Hash: tenant → when a person last requested a run, milliseconds. */
+  crmRequests: () => `${leased('crm')}:requests`,
+
   /** String: JSON of `ScheduleState`; absent: scheduled backups are off. */
   backupSchedule: () => `${leased('backups')}:schedule`,
   /** String: the random name of this instance in the place of its backups. No backup has it: a restored instance is another one. */

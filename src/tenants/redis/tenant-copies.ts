@@ -1,6 +1,7 @@
 import { type AlertRecord, normalAddress } from '../../../schemas/alert.ts'
 import type { ApiKeyRecord } from '../../../schemas/api-key.ts'
 import type { TenantCopy } from '../../../schemas/backup.ts'
+import type { CrmRecord } from '../../../schemas/crm.ts'
 import type { ExportRecord } from '../../../schemas/export.ts'
 import type { SegmentRecord } from '../../../schemas/segment.ts'
 import type { TenantRecord } from '../../../schemas/tenant.ts'
@@ -17,6 +18,7 @@ const createKeyScript = loadScript(import.meta.url, './createKey-5.lua')
 const recordUsesScript = loadScript(import.meta.url, './recordUses-2.lua')
 
 const RESTORED = 'it comes from a backup: look where it sends, then resume it'
+const RESTORED_CRM = 'it comes from a backup, and another ipid may still sync: sync when that one has ended'
 
 /** The key of the daily lookups. */
 const lookupsOf = (tenantId: string, day: string) => keys.tokens(tenantId, DAILY_LOOKUPS.counter, undefined, day)
@@ -46,20 +48,24 @@ export class TenantCopies {
       // It may have been deleted meanwhile.
       if (json === null) continue
       const copied = [...(await this.#keysIn(keys.apiKeysOf(id))), ...(await this.#keysIn(keys.sourceKeysOf(id)))]
-      const [segments, alerts, exports] = await Promise.all([
+      const [segments, alerts, exports, crm] = await Promise.all([
         this.#recordsIn<SegmentRecord>(keys.segmentsOf(id)),
         this.#recordsIn<AlertRecord>(keys.alertsOf(id)),
         this.#recordsIn<ExportRecord>(keys.exportsOf(id)),
+        this.#client.hget(keys.crmConnections(), id),
       ])
       const day = utcDay(this.#clock.now())
       const lookups = { day, used: await this.#counters.used(lookupsOf(id, day)) }
-      yield { id, record: JSON.parse(json) as TenantRecord, keys: copied, segments, alerts, exports, lookups }
+      yield {
+        ...{ id, record: JSON.parse(json) as TenantRecord, keys: copied, segments, alerts, exports, lookups },
+        ...(crm !== null && { crm: JSON.parse(crm) as CrmRecord }),
+      }
     }
   }
 
   /**
-   * Writes a copy. Keeps existing records, so it may be repeated. Alerts and pulls are paused: they send messages, and credentials, to
-   * places that the copy names. E-mail addresses have to confirm again.
+   * Writes a copy. Keeps existing records, so it may be repeated. Alerts, pulls and CRMs are paused: they send messages, and credentials,
+   * to places that the copy names. E-mail addresses have to confirm again.
    */
   async add({
     id,
@@ -68,6 +74,7 @@ export class TenantCopies {
     segments = {},
     alerts = {},
     exports = {},
+    crm,
     lookups,
   }: TenantCopy): Promise<void> {
     const channel = keys.tenantChanges()
@@ -105,6 +112,10 @@ export class TenantCopies {
     for (const [exportId, one] of Object.entries(exports)) {
       await this.#client.hsetnx(keys.exportsOf(id), exportId, JSON.stringify({ ...one, ...since }))
       await this.#client.sadd(keys.exportingTenants(), id)
+    }
+    if (crm !== undefined) {
+      const restored: CrmRecord = { ...crm, stopped: crm.stopped ?? { at: since.active_since, reason: RESTORED_CRM } }
+      await this.#client.hsetnx(keys.crmConnections(), id, JSON.stringify(restored))
     }
     if (lookups.used > 0) await this.#client.set(lookupsOf(id, lookups.day), lookups.used, 'PX', 2 * DAY_MS)
   }

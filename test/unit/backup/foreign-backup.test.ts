@@ -283,6 +283,7 @@ test('keys, sources, alerts and exports of a backup are listed', async (t) => {
     alerts: [
       { tenant_id: 'acme', alert_id: 'alert_0123456789ab', name: 'Thief', to: 'email', target: 'ada@example.com' },
     ],
+    crms: [],
     exports: [],
   })
 })

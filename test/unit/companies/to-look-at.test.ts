@@ -26,7 +26,30 @@ test('the companies to look at are five, of each kind in turn', () => {
   assert.deepEqual(namesOf({}), [])
 })
 
+test('good fits come first, and poor ones only where there is nothing else', () => {
+  const fitting = (name: string, fit: string) => company(name, { fit })
+  const week = {
+    rising: [rising('r-poor', 60, 40, { fit: 'poor' }), rising('r-ok', 60, 40, { fit: 'ok' })],
+    newcomers: [fitting('n-ok', 'ok'), fitting('n-good', 'good'), fitting('n-poor', 'poor')],
+    returned: [fitting('b-good', 'good')],
+  }
+  const namesOf = (part: Partial<typeof week>) =>
+    companiesToLookAt({ ...NONE, ...part }).map(({ company: { name } }) => name)
+  assert.deepEqual(namesOf(week), ['b-good', 'n-good', 'n-ok', 'r-ok'])
+  assert.deepEqual(namesOf({ newcomers: [fitting('poor', 'poor'), fitting('worse', 'poor')] }), ['poor', 'worse'])
+})
+
 for (const [why, week] of [
+  ['is a good fit and new: 4 visits', { newcomers: [company('A', { fit: 'good' })] }],
+  ['came back after more than 4 weeks: 4 visits', { returned: [company('A', { fit: 'ok' })] }],
+  [
+    'is a good fit and came back after 19 days: 4 visits',
+    { returned: [company('A', { fit: 'good', last_day_before: '2026-11-01' })] },
+  ],
+  [
+    'is a good fit and heating up: heat 62, 22 more than 7 days before',
+    { rising: [rising('A', 62, 40, { fit: 'good' })] },
+  ],
   [
     'is heating up: heat 62, 22 more than 7 days before, read /pricing',
     { rising: [rising('A', 62, 40, { intent_page: 'shop.example/pricing', last_page: 'shop.example/docs' })] },

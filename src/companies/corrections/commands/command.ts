@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import type { CorrectedAnswer, CorrectionWanted } from '../../../../schemas/dashboard/corrections.ts'
+import { DEFAULT_HEAT_WEIGHTS, HEAT_PARTS, HEAT_POINTS, type HeatWeights } from '../../../../schemas/dashboard/heat.ts'
 import { UNKNOWN_LIMITS, UNKNOWN_REASONS, type UnknownQuery } from '../../../../schemas/unknown-networks.ts'
 import { systemClock } from '../../../run/clock.ts'
 import { numbered } from '../../../run/counted.ts'
@@ -23,7 +24,7 @@ interface IntentFlags extends Flags {
 
 const NOTHING = 'nothing to change'
 
-/** `ipid company import|hide|show|rename|merge|note|tag|owner|status|set|columns|list|unknown|intent-pages|history|undo` */
+/** `ipid company import|hide|show|rename|merge|note|tag|owner|status|set|columns|list|unknown|intent-pages|heat-weights|fit|history|undo` */
 export function companyCommand(context: CliContext): Command {
   const company = new Command('company')
   addImport(company, context)
@@ -35,6 +36,8 @@ export function companyCommand(context: CliContext): Command {
   addHistory(company, context)
   addUndo(company, context)
   addIntentPages(company, context)
+  addHeatWeights(company, context)
+  addFit(company, context)
   return company
 }
 
@@ -208,7 +211,7 @@ function addUndo(company: Command, context: CliContext): void {
         context,
         flags,
         await withCorrections(context, command, name, (corrections, tenant) =>
-          corrections.undo(tenant, { changeId, by: COMMAND_LINE }),
+          corrections.undo(tenant, { changeId, by: COMMAND_LINE, isAdmin: true }),
         ),
       )
     },
@@ -231,13 +234,7 @@ function addIntentPages(company: Command, context: CliContext): void {
         const answer = await withCorrections(context, command, name, (corrections, tenant) =>
           corrections.setIntentPages(tenant, { wanted, by: COMMAND_LINE }),
         )
-        if (flags.json) printJson(context.stdout, answer)
-        else
-          printLine(
-            context.stdout,
-            answer.companies === 0 ? NOTHING : `intent pages changed; change ${answer.change_id}`,
-          )
-        return
+        return printSetting(context, flags, 'intent pages', answer)
       }
       const [{ ClickHouseIntentPages }, { QuestionReader }, { INTENT_PAGES }] = await Promise.all([
         import('../../intent-pages.ts'),
@@ -256,6 +253,77 @@ function addIntentPages(company: Command, context: CliContext): void {
         found.pages.map(({ page, read_pages, example }) => [page, read_pages, example]),
       )
     })
+}
+
+interface WeightFlags extends Flags, Partial<HeatWeights> {
+  readonly default?: boolean
+}
+
+function addHeatWeights(company: Command, context: CliContext): void {
+  const command = addSubcommand(company, 'heat-weights <tenant>', 'show or set the points of each part of heat')
+  for (const part of HEAT_PARTS) {
+    command.addOption(integerOption(part, 'points', `points of ${part}`, { least: 0, most: HEAT_POINTS }))
+  }
+  command
+    .option('--default', `take the default ones: ${HEAT_PARTS.map((part) => DEFAULT_HEAT_WEIGHTS[part]).join(', ')}`)
+    .action(async (name: string, flags: WeightFlags, command: Command) => {
+      const given = HEAT_PARTS.filter((part) => flags[part] !== undefined)
+      if (flags.default && given.length > 0) throw new InputError('name points, or give --default: not both')
+      await withCorrections(context, command, name, async (corrections, tenant) => {
+        const held = await corrections.heatWeights(tenant)
+        if (!flags.default && given.length === 0) {
+          if (flags.json) return printJson(context.stdout, held)
+          return printTable(context.stdout, ['PART', 'POINTS'], Object.entries(held))
+        }
+        const chosen = Object.fromEntries(given.map((part) => [part, flags[part]]))
+        const weights = flags.default ? DEFAULT_HEAT_WEIGHTS : { ...held, ...chosen }
+        printSetting(
+          context,
+          flags,
+          'heat weights',
+          await corrections.setHeatWeights(tenant, { weights, by: COMMAND_LINE }),
+        )
+      })
+    })
+}
+
+interface FitFlags extends Flags {
+  readonly good: readonly string[]
+  readonly poor: readonly string[]
+  readonly clear?: boolean
+}
+
+function addFit(company: Command, context: CliContext): void {
+  const each = (value: string, all: readonly string[]) => [...all, value]
+  addSubcommand(company, 'fit <tenant>', 'show or say what good companies are')
+    .option('--good <filter>', 'a good sign, such as industry=Software; repeat it for more', each, [])
+    .option('--poor <filter>', 'a sign that a company does not fit, such as classification=education', each, [])
+    .option('--clear', 'say nothing about good companies')
+    .action(async (name: string, flags: FitFlags, command: Command) => {
+      const lines = [
+        ...flags.good.map((where) => ({ is: 'good' as const, where })),
+        ...flags.poor.map((where) => ({ is: 'poor' as const, where })),
+      ]
+      if (flags.clear && lines.length > 0) throw new InputError('give --good and --poor, or --clear: not both')
+      const { FitProfile } = await import('../../../../schemas/dashboard/fit.ts')
+      await assertValid(FitProfile, { lines })
+      await withCorrections(context, command, name, async (corrections, tenant) => {
+        if (flags.clear || lines.length > 0)
+          return printSetting(context, flags, 'fit', await corrections.setFit(tenant, { lines, by: COMMAND_LINE }))
+        const held = await corrections.fit(tenant)
+        if (flags.json) return printJson(context.stdout, held)
+        printTable(
+          context.stdout,
+          ['SIGN', 'FILTER', 'IN WORDS'],
+          held.map(({ is, where, label }) => [is, where, label]),
+        )
+      })
+    })
+}
+
+function printSetting(context: CliContext, flags: Flags, what: string, answer: CorrectedAnswer): void {
+  if (flags.json) printJson(context.stdout, answer)
+  else printLine(context.stdout, answer.companies === 0 ? NOTHING : `${what} changed; change ${answer.change_id}`)
 }
 
 async function correct(

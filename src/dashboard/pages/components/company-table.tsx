@@ -15,6 +15,7 @@ import { counted, number } from '../lib/format.ts'
 import { ownText } from '../lib/own-columns.ts'
 import { touchText } from '../lib/touches.ts'
 import { CompanyAvatar } from './company-avatar.tsx'
+import { Fit } from './company-fit.tsx'
 import { CompanyHeatBadge } from './company-heat.tsx'
 
 /** What a list is opened for. The others leave a narrow window. */
@@ -158,6 +159,8 @@ function Value({ column, own, row, details, mostVisits }: ValueProps) {
       )
     case 'heat':
       return details === undefined ? <>…</> : <CompanyHeatBadge heat={details.heat} />
+    case 'fit':
+      return <Fit company={row} />
     case 'visits':
     case 'unique_ips':
       return <>{details === undefined ? '…' : number(details[column])}</>

@@ -63,6 +63,8 @@ const FIELD_WORDS: Readonly<Record<string, string>> = {
   owner: 'owner',
   status: 'status',
   intent_pages: 'intent pages',
+  heat_weights: 'points of heat',
+  fit: 'signs',
 }
 
 /** "hidden", "name: Acme", "tags: key account; of 12 companies", "acme.de merged into it" */
@@ -87,5 +89,5 @@ function wordsOf({ corrections, companies, undoes }: CorrectionChange, companyId
 }
 
 function noneOf(field: string): string {
-  return field === 'intent_pages' ? 'the default ones' : 'none'
+  return field === 'intent_pages' || field === 'heat_weights' ? 'the default ones' : 'none'
 }

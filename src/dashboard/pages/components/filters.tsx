@@ -11,6 +11,7 @@ import { Choice, Menu } from '../design/popover.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { NOT_KNOWN, SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
 import { country } from '../lib/days.ts'
+import { fitWord } from '../lib/fit.ts'
 import { capitalised, number } from '../lib/format.ts'
 import { ownTermOf } from '../lib/own-terms.ts'
 import type { UrlChange } from '../lib/url-state.ts'
@@ -24,6 +25,8 @@ interface FiltersProps {
   readonly choices: CompanyChoices | undefined
   /** Columns of the tenant's own. */
   readonly columns: readonly OwnColumn[]
+  /** Whether companies have a fit. */
+  readonly hasFit: boolean
   readonly set: (change: UrlChange, replace?: boolean) => void
   /** The field of the search. */
   readonly searchRef: Ref<HTMLInputElement>
@@ -38,6 +41,7 @@ const LISTS = [
   ['tag', 'Tag', 'tag', String],
   ['category', 'Category', 'category', String],
   ['class', 'Type', 'classification', String],
+  ['fit', 'Fit', 'fit', fitWord],
   ['status', 'Status', 'status', String],
   ['owner', 'Owner', 'owner', String],
   ['source', 'Source', 'source', String],
@@ -54,6 +58,7 @@ const MORE = {
   tag: 'Tag',
   visits: 'Visits',
   heat_min: 'Heat',
+  fit: 'Fit',
   category: 'Category',
   class: 'Type',
   owner: 'Owner',
@@ -71,7 +76,7 @@ const MORE = {
 type More = keyof typeof MORE
 
 /** Filters of the list of companies. The URL holds them. */
-export function Filters({ tenant, state, choices, columns, set, searchRef }: FiltersProps) {
+export function Filters({ tenant, state, choices, columns, hasFit, set, searchRef }: FiltersProps) {
   // Ignore an invalid value in the URL.
   const { page_visits_min, visits_min, heat_min, new_since, new_days, hidden, merged } = viewOf(state)
   const [opened, setOpened] = useState<readonly More[]>([])
@@ -81,7 +86,7 @@ export function Filters({ tenant, state, choices, columns, set, searchRef }: Fil
   const isShown = (name: string) => !(name in MORE) || state.has(name) || opened.includes(name as More)
   const isOpenAtFirst = (name: string) => opened.includes(name as More)
   const more = (Object.keys(MORE) as More[]).filter(
-    (name) => !isShown(name) && !(name === 'new_days' && state.has('new')),
+    (name) => !isShown(name) && !(name === 'new_days' && state.has('new')) && (name !== 'fit' || hasFit),
   )
   return (
     <search>

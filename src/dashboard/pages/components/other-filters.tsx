@@ -13,6 +13,7 @@ const LABELS: Readonly<Record<Other, readonly [label: string, before: string]>> 
   tag_not: ['Tag', 'not'],
   owner_not: ['Owner', 'not'],
   status_not: ['Status', 'not'],
+  fit_not: ['Fit', 'not'],
   source_not: ['Source', 'not'],
   campaign_not: ['Campaign', 'not'],
   first_channel_not: ['First touch', 'not'],

@@ -1,3 +1,4 @@
+import type { FitLevel } from '../../../../schemas/companies.ts'
 import type { PageRow } from '../../../../schemas/dashboard/pages.ts'
 import type { RangeName } from '../design/ranges.ts'
 import { ALL_TIME, NOT_KNOWN } from './company-view.ts'
@@ -18,6 +19,7 @@ interface ListFilter {
   readonly page?: string | ListedPage
   /** By the first or the last touch; `''` is an unknown channel. */
   readonly touch?: { readonly by: `${'first' | 'last'}_${'channel' | 'campaign'}`; readonly value: string }
+  readonly fit?: FitLevel
   readonly sort?: 'visits' | 'events' | 'last_seen'
 }
 
@@ -34,9 +36,9 @@ export function companyIconPath(tenant: string, companyId: string): string {
 /** URL of the list of companies with filters. They keep exactly these companies. */
 export function companiesPath(tenant: string, { newSince, newDays, page, touch, ...others }: ListFilter): string {
   const query = new URLSearchParams()
-  const { from, to, when = from === undefined && to === undefined ? ALL_TIME : undefined, sort } = others
+  const { from, to, when = from === undefined && to === undefined ? ALL_TIME : undefined, fit, sort } = others
   const news = { new: newSince, new_days: newDays }
-  const values = { from, to, when, ...news, page_is: typeof page === 'object' ? exactPage(page) : page, sort }
+  const values = { from, to, when, ...news, page_is: typeof page === 'object' ? exactPage(page) : page, fit, sort }
   if (touch !== undefined) query.set(touch.by, touch.value || NOT_KNOWN)
   for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value))
   return `/t/${tenant}/companies?${query}`

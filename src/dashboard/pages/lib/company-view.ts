@@ -35,6 +35,7 @@ export const COLUMNS: readonly Column[] = [
   text('name', 'Company'),
   text('domain', 'Domain'),
   figure('heat', 'Heat'),
+  { ...text('fit', 'Fit'), first: 'desc' },
   figure('visits', 'Visits'),
   { ...text('last_seen', 'Last seen'), first: 'desc' },
   text('industry', 'Industry'),
@@ -53,10 +54,10 @@ export const COLUMNS: readonly Column[] = [
   { ...figure('quality', 'Quality'), isExtra: true },
 ]
 
-/** The columns of a list, with those of the tenant's own. */
-export function listColumns(own: readonly OwnColumn[]): readonly Column[] {
+/** The columns of a list, with those of the tenant's own. @param hasFit whether its companies have a fit */
+export function listColumns(own: readonly OwnColumn[], hasFit: boolean): readonly Column[] {
   return [
-    ...COLUMNS,
+    ...COLUMNS.filter(({ key }) => key !== 'fit' || hasFit),
     ...own.map(({ key, name, type }): Column => {
       const column = { key: `own.${key}`, label: name, isExtra: true } as const
       return type === 'number' ? { ...column, isNumber: true } : column
@@ -113,6 +114,7 @@ export function viewOf(state: URLSearchParams): CompanyView {
     tag: values('tag'),
     owner: values('owner'),
     status: values('status'),
+    fit: values('fit'),
     own: values('own')?.filter((term) => ownTermOf(term) !== undefined),
     hidden: hiddenOf(of('hidden')),
     merged: of('merged') === 'only' ? 'only' : undefined,
@@ -196,6 +198,7 @@ export const OTHER_LISTS = [
   'tag_not',
   'owner_not',
   'status_not',
+  'fit_not',
   'source_not',
   'campaign_not',
   'first_channel_not',
@@ -220,6 +223,7 @@ export const FILTER_NAMES = [
   'tag',
   'owner',
   'status',
+  'fit',
   'own',
   'hidden',
   'merged',

@@ -54,6 +54,7 @@ export function conditionText(groups: readonly ConditionGroup[]): string {
     .join(' and ')
 }
 
-function termText({ key, operator, value }: Term): string {
+/** A term. The server reads it. */
+export function termText({ key, operator, value }: Term): string {
   return `${key}${operator}"${value.trim().replaceAll('"', '""')}"`
 }

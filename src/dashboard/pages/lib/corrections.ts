@@ -1,5 +1,4 @@
 import type { CorrectedAnswer, CorrectionsBody } from '../../../../schemas/dashboard/corrections.ts'
-import type { IntentPagesWanted } from '../../../../schemas/dashboard/intent-pages.ts'
 import { toast } from '../design/toast.tsx'
 import { post } from './api.ts'
 
@@ -13,14 +12,15 @@ export async function correct(tenant: string, body: CorrectionsBody, done: strin
   await change(tenant, 'corrections', body, done, changed)
 }
 
-/** The same for the intent pages. */
-export async function changeIntentPages(
+/** The same for a setting that the history of corrections has. */
+export async function changeSetting(
   tenant: string,
-  wanted: IntentPagesWanted,
+  setting: 'intent-pages' | 'heat-weights' | 'fit',
+  wanted: object,
   done: string,
   changed: () => void,
 ): Promise<void> {
-  await change(tenant, 'intent-pages', wanted, done, changed)
+  await change(tenant, setting, wanted, done, changed)
 }
 
 async function change(tenant: string, call: string, body: object, done: string, changed: () => void): Promise<void> {

@@ -89,7 +89,8 @@ export function Companies({ parameters }: PageProps) {
     setChosen(new Map([...ids].slice(0, CORRECTION_LIMITS.companies).map((id) => [id, known.get(id)!])))
   }
   const own = useOwnColumns(tenant).columns
-  const columns = listColumns(own)
+  const hasFit = rows.some(({ fit }) => fit !== '')
+  const columns = listColumns(own, hasFit)
   const shown = shownColumns(state)
   const hide = (state.get('hide') ?? '').split(',').filter((name) => name !== '')
   const range = rangeOf(state)
@@ -131,6 +132,7 @@ export function Companies({ parameters }: PageProps) {
           state={state}
           choices={choices.value}
           columns={own}
+          hasFit={hasFit}
           set={set}
           searchRef={searchField}
         />

@@ -29,6 +29,7 @@ import { Time } from '../design/time.tsx'
 import { companiesPath, linkedInSearch, siteUrl } from '../lib/company-links.ts'
 import { listPath, shownColumns } from '../lib/company-view.ts'
 import { country, daysAgo, daysBetween } from '../lib/days.ts'
+import { fitReason, fitWord } from '../lib/fit.ts'
 import { counted, day, number, percent } from '../lib/format.ts'
 import { indentedJson } from '../lib/indented-json.ts'
 import { useOwnColumns } from '../lib/own-columns.ts'
@@ -192,6 +193,11 @@ function Figures({ company, heat, from, to, days }: CompanyAnswer) {
       <Stat label="Heat" value={<CompanyHeatBadge heat={heat} isLarge />}>
         of 100, by the last 30 days
       </Stat>
+      {company.fit !== '' && (
+        <Stat label="Fit" value={fitWord(company.fit)}>
+          {fitReason(company)}
+        </Stat>
+      )}
       {week !== undefined && (
         <Stat label={isCurrent ? 'Visits in the last 7 days' : 'Visits in its last week'} value={number(week.visits)}>
           {usualWeekText(week)}

@@ -163,6 +163,7 @@ function Week({ tenant, answer }: WeekProps) {
 
 /** A few companies that are new, heating up or back, and one reason each. The lists below have the others. */
 function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } }: WeekProps) {
+  const isAdmin = useMay('admin')
   const companies = new Map<string, HomeCompany | RisingCompany>(
     [...returned, ...newcomers, ...rising].map((company) => [company.company_id, company]),
   )
@@ -184,6 +185,11 @@ function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } 
             return { ...company, note: capitalised(why), result: { ...result, dailyVisits: company.daily_visits } }
           })}
         />
+      )}
+      {isAdmin && companies.size > 0 && [...companies.values()].every(({ fit }) => fit === '') && (
+        <Text tone="soft" isSmall>
+          <Link href={`/t/${tenant}/settings/heat-and-fit`}>Say which companies fit you</Link>, and those come first.
+        </Text>
       )}
     </Card>
   )
@@ -228,7 +234,8 @@ function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
         tenant={tenant}
         lines={rows.map((row) => ({
           ...row,
-          note: noteOf(row),
+          // The best fits come first in each list.
+          note: [row.fit === 'good' ? 'good fit' : '', noteOf(row)].filter((part) => part !== '').join(', '),
           result: { value: valueFor(row), note: valueNoteOf(row), dailyVisits: row.daily_visits },
         }))}
       />

@@ -7,6 +7,8 @@ import { Page } from '../design/page.tsx'
 import { Tabs } from '../design/tabs.tsx'
 import { RoleContext, useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
+import { Crm } from './crm.tsx'
+import { HeatAndFit } from './heat-and-fit.tsx'
 import { People } from './people.tsx'
 import { IntentPages } from './settings/intent-pages.tsx'
 import { Keys } from './settings/keys.tsx'
@@ -29,7 +31,9 @@ export const SETTINGS_TABS: readonly SettingsTab[] = [
   { path: '', label: 'General', shows: General },
   { path: '/people', label: 'People', shows: People, role: 'admin' },
   { path: '/rules', label: 'Rules', shows: Rules },
+  { path: '/heat-and-fit', label: 'Heat and fit', shows: HeatAndFit, role: 'admin' },
   { path: '/intent', label: 'Intent pages', shows: IntentPages },
+  { path: '/crm', label: 'HubSpot', shows: Crm, role: 'admin' },
   { path: '/keys', label: 'API keys', shows: Keys, role: 'admin' },
   { path: '/shared-links', label: 'Shared links', shows: SharedLinks },
 ]

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-import { COMPANY_LIMITS, type HeatLevels } from '../../../../schemas/companies.ts'
+import { COMPANY_LIMITS } from '../../../../schemas/companies.ts'
 import {
   ChosenCompaniesExport,
   CompaniesExport,
@@ -39,9 +38,6 @@ export interface CompanyDependencies {
 }
 
 const PATH = '/api/tenants/:tenant/companies'
-/** The heat of all companies takes as long as a list by heat, and its spread moves slowly. */
-const LEVELS_TTL_MS = 300_000
-const LEVELS_MAX = 1_000
 
 export function companyRoutes({ companies, lookups }: CompanyDependencies): DashboardRoute[] {
   const exports = new TenantSlots(EXPORTS)
@@ -62,20 +58,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       }),
     }
   }
-  const levels = new LRUCache<string, HeatLevels>({ max: LEVELS_MAX, ttl: LEVELS_TTL_MS })
   return [
-    route({
-      method: 'GET',
-      path: '/api/tenants/:tenant/heat-levels',
-      endsWithCaller: true,
-      async handle({ tenant }) {
-        const known = levels.get(tenant.id)
-        if (known !== undefined) return json(known)
-        const found = await companies.heatLevels(tenant.id)
-        if (found.median !== null) levels.set(tenant.id, found)
-        return json(found)
-      },
-    }),
     route({
       method: 'GET',
       path: PATH,

@@ -4,6 +4,7 @@ import {
   CorrectionsStateQuery,
   UndoBody,
 } from '../../../../schemas/dashboard/corrections.ts'
+import { isAtLeast } from '../../../../schemas/dashboard/roles.ts'
 import type { CompanyCorrections } from '../../../companies/corrections/corrections.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { authorOf } from '../sessions.ts'
@@ -48,7 +49,13 @@ export function correctionRoutes({ corrections }: CorrectionDependencies): Dashb
       path: `${PATH}/undo`,
       body: UndoBody,
       handle: async ({ tenant, session, body }) =>
-        json(await corrections.undo(tenant.id, { changeId: body.change_id, by: authorOf(session) })),
+        json(
+          await corrections.undo(tenant.id, {
+            changeId: body.change_id,
+            by: authorOf(session),
+            isAdmin: isAtLeast(session.role, 'admin'),
+          }),
+        ),
     }),
   ]
 }

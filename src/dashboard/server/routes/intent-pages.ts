@@ -22,7 +22,10 @@ export function intentPageRoutes({ corrections, intentPages }: IntentPageDepende
       method: 'GET',
       path: PATH,
       async handle({ tenant: { id } }) {
-        const [found, changes] = await Promise.all([corrections.intentPages(id), corrections.history(id, '')])
+        const [found, changes] = await Promise.all([
+          corrections.intentPages(id),
+          corrections.settingHistory(id, 'intent_pages'),
+        ])
         const answer: IntentPagesAnswer = { ...found, changes }
         return json(answer)
       },

@@ -167,6 +167,8 @@ const example = {
   visits: 7,
   unique_ips: 3,
   heat: 61,
+  fit: 'good',
+  fit_reasons: ['Consumer Electronics'],
 }
 
 const TERMS = Object.entries(CompanyFilter.properties).map(([name, schema]) => ({
@@ -202,7 +204,7 @@ const listOperation: Operation = {
       description:
         'Name of a saved segment: only its companies. Further filters narrow it, and an answer is empty when no company can be in both. ' +
         '`days`, `from` and `to` set the days of the whole filter, so a segment with days of its own refuses them. Both can have other ' +
-        'values of `industry`, `category`, `country`, `classification`, `owner`, numbers, `new_since`, `new_days`, `condition` and `…_not`, and of nothing else',
+        'values of `industry`, `category`, `country`, `classification`, `owner`, `status`, `fit`, numbers, `new_since`, `new_days`, `condition` and `…_not`, and of nothing else',
       schema: Type.String({ minLength: 1, maxLength: SEGMENT_LIMITS.nameMaxChars }),
     },
     {

@@ -24,7 +24,7 @@ export function restoreCommand(context: CliContext): Command {
   const command = new Command('restore')
     .argument('<from>', 'folder of the backup, its URL, or BACKUP_URL for the newest one')
     .option('--check', 'restore it into a temporary folder, compare it with the stored figures, and remove it again')
-    .option('--list', 'check its files and list its keys, sources, alerts and exports; restore nothing')
+    .option('--list', 'check its files and list its keys, sources, alerts, CRMs and exports; restore nothing')
     .option('--json', 'print JSON')
   return addSettings(command, RESTORE_SETTINGS).action(async (from: string, { check, list, json }: RestoreFlags) => {
     const config = configOf(context, command)
@@ -93,6 +93,10 @@ function print(
     ['objects of the archive', archiveState(summary.archive, archive.place)],
   ])
   printContents(stdout, contents)
+  if (contents.crms.length > 0) {
+    printLine(stdout, '')
+    printLine(stdout, 'CRMs are stopped. When no other ipid syncs the same account: ./ipid crm sync --tenant TENANT')
+  }
   if (contents.alerts.length + contents.sources.filter(isPulled).length === 0) return
   printLine(stdout, '')
   printLine(
@@ -111,7 +115,7 @@ function isPulled({ place, revoked_at }: ListedSource): boolean {
 }
 
 /** The records that open the instance or send data out: somebody else may have changed the backup. */
-function printContents(out: NodeJS.WritableStream, { keys, sources, alerts, exports }: BackupContents): void {
+function printContents(out: NodeJS.WritableStream, { keys, sources, alerts, crms, exports }: BackupContents): void {
   const list = (headings: readonly string[], rows: readonly (readonly Cell[])[]) => {
     if (rows.length === 0) return
     printLine(out, '')
@@ -132,6 +136,10 @@ function printContents(out: NodeJS.WritableStream, { keys, sources, alerts, expo
   list(
     ['ALERT', 'TENANT', 'TO', 'TARGET'],
     alerts.map(({ name, tenant_id, to, target }) => [name, tenant_id, to, target]),
+  )
+  list(
+    ['CRM', 'TENANT', 'CONNECTED BY'],
+    crms.map(({ kind, tenant_id, connected_by }) => [kind, tenant_id, connected_by]),
   )
   list(
     ['EXPORT', 'TENANT'],

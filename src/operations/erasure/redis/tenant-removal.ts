@@ -1,6 +1,7 @@
 import { RedisAddresses } from '../../../alerts/redis/address-store.ts'
 import { RedisAlerts } from '../../../alerts/redis/alert-store.ts'
 import { correctionsWritten } from '../../../companies/corrections/lock.ts'
+import { RedisCrm } from '../../../crm/redis/crm-store.ts'
 import { RedisSessionStore } from '../../../dashboard/redis/sessions.ts'
 import { RedisExports } from '../../../exports/redis/export-store.ts'
 import { removePull } from '../../../pipeline/sources/pulls/redis/pull-store.ts'
@@ -53,6 +54,7 @@ export class RedisTenantRemoval implements TenantRemoval {
     await new RedisAddresses(this.#client).removeAll(tenantId)
     await new ReenrichJobs(this.#client).removeAll(tenantId)
     await new RedisExports(this.#client).removeAll(tenantId)
+    await new RedisCrm(this.#client).remove(tenantId)
     await this.#client.del(keys.segmentsOf(tenantId))
     await new RedisSessionStore(this.#client).removeAll(tenantId)
     const ofPeople = [keys.people(tenantId), keys.signIns(tenantId)]

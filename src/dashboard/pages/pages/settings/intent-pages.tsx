@@ -15,7 +15,7 @@ import { Problem, sentence } from '../../design/notice.tsx'
 import { Card, Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
-import { changeIntentPages } from '../../lib/corrections.ts'
+import { changeSetting } from '../../lib/corrections.ts'
 import { counted } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { type Data, useData } from '../../lib/use-data.ts'
@@ -30,12 +30,13 @@ export function IntentPages({ tenant }: { readonly tenant: string }) {
     list.reload()
     matches.reload()
   }
-  const change = (wanted: IntentPagesWanted, done: string) => changeIntentPages(tenant, wanted, done, changed)
+  const change = (wanted: IntentPagesWanted, done: string) =>
+    changeSetting(tenant, 'intent-pages', wanted, done, changed)
   const { value } = list
   return (
     <Section
       title="Intent pages"
-      description="Companies that read these pages are hotter: up to 25 of the 100 points of heat. A change applies at once, to stored visits too."
+      description="Companies that read these pages are hotter. A change applies at once, to stored visits too."
       actions={
         value?.is_default === false && (
           <Button

@@ -1,0 +1,12 @@
+import { FitSigns } from './heat-and-fit/fit-signs.tsx'
+import { HeatPoints } from './heat-and-fit/heat-points.tsx'
+
+/** What heat weighs, and which companies are good ones. Both show their effect before they are saved. */
+export function HeatAndFit({ tenant }: { readonly tenant: string }) {
+  return (
+    <>
+      <FitSigns tenant={tenant} />
+      <HeatPoints tenant={tenant} />
+    </>
+  )
+}

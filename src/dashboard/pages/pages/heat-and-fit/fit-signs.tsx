@@ -1,0 +1,192 @@
+import { useState } from 'preact/hooks'
+import { FIT_LIMITS, type FitAnswer, type FitLine, type FitPreview } from '../../../../../schemas/dashboard/fit.ts'
+import { CorrectionChanges } from '../../components/correction-changes.tsx'
+import { Badge } from '../../design/badge.tsx'
+import { Button } from '../../design/button.tsx'
+import { Disclosure } from '../../design/details.tsx'
+import { FieldError } from '../../design/field.tsx'
+import { Row, Stack, Text } from '../../design/layout.tsx'
+import { Problem, sentence } from '../../design/notice.tsx'
+import { Section } from '../../design/page.tsx'
+import { Loading } from '../../design/skeleton.tsx'
+import { Stat, Stats } from '../../design/stat.tsx'
+import { Table } from '../../design/table.tsx'
+import { companiesPath } from '../../lib/company-links.ts'
+import { changeSetting } from '../../lib/corrections.ts'
+import { counted, number } from '../../lib/format.ts'
+import { useAction } from '../../lib/use-action.ts'
+import { useData } from '../../lib/use-data.ts'
+import { usePreview } from '../../lib/use-preview.ts'
+import { AddSign } from './add-sign.tsx'
+
+/** What a tenant says about good companies, with the number of companies that it fits. */
+export function FitSigns({ tenant }: { readonly tenant: string }) {
+  const path = `/api/tenants/${tenant}/fit`
+  const { value, error, reload } = useData<FitAnswer>(path)
+  return (
+    <Section
+      title="Which companies fit"
+      description="Say what your good companies have in common. More than half of the good signs make a good fit, one of them an OK fit, none a poor one. A sign against a company makes it a poor fit."
+    >
+      {error !== undefined && <Problem error={error} onRetry={reload} />}
+      {value === undefined ? (
+        error === undefined && <Loading rows={5} />
+      ) : (
+        <>
+          <Signs key={JSON.stringify(value.lines)} tenant={tenant} path={path} held={value.lines} saved={reload} />
+          <Disclosure summary="History of fit">
+            <CorrectionChanges
+              tenant={tenant}
+              changes={value.changes}
+              none="Nothing was said about fit yet."
+              changed={reload}
+            />
+          </Disclosure>
+        </>
+      )}
+    </Section>
+  )
+}
+
+interface SignsProps {
+  readonly tenant: string
+  readonly path: string
+  readonly held: FitAnswer['lines']
+  readonly saved: () => void
+}
+
+function Signs({ tenant, path, held, saved }: SignsProps) {
+  const [lines, setLines] = useState<readonly FitLine[]>(held.map(({ is, where }) => ({ is, where })))
+  const saving = useAction()
+  const preview = usePreview<FitPreview>(`${path}/preview`, lines.length === 0 ? undefined : { lines })
+  const shown = lines.length === 0 ? undefined : preview.value
+  const isChanged = JSON.stringify(lines) !== JSON.stringify(held.map(({ is, where }) => ({ is, where })))
+  const change = (next: readonly FitLine[]) => {
+    setLines(next)
+    saving.reset()
+  }
+  const save = () =>
+    saving.run(() =>
+      changeSetting(
+        tenant,
+        'fit',
+        { lines },
+        lines.length === 0 ? 'Companies have no fit any more.' : 'All companies have their fit now.',
+        saved,
+      ),
+    )
+  return (
+    <Stack>
+      {lines.length > 0 && (
+        <Table
+          label="Signs"
+          rows={lines}
+          keyOf={({ is, where }) => `${is} ${where}`}
+          columns={[
+            {
+              key: 'is',
+              label: 'Sign',
+              render: ({ is }) => (
+                <Badge tone={is === 'good' ? 'good' : 'neutral'}>{is === 'good' ? 'Good' : 'Against'}</Badge>
+              ),
+            },
+            {
+              key: 'where',
+              label: 'Companies',
+              text: 'wrap',
+              render: (line) => labelOf(line, shown, held),
+            },
+            {
+              key: 'companies',
+              label: 'How many',
+              isNumber: true,
+              render: (line) => {
+                const found = foundOf(line, shown)
+                return found === undefined ? '…' : number(found.companies)
+              },
+            },
+            {
+              key: 'actions',
+              label: 'Actions',
+              isLabelHidden: true,
+              isActions: true,
+              render: (line) => (
+                <Button
+                  size="s"
+                  aria-label={`Remove ${labelOf(line, shown, held)}`}
+                  onClick={() => change(lines.filter((each) => each !== line))}
+                >
+                  Remove
+                </Button>
+              ),
+            },
+          ]}
+        />
+      )}
+      <FieldError error={errorText(saving.error ?? (lines.length === 0 ? undefined : preview.error))} />
+      {shown !== undefined && <Figures tenant={tenant} preview={shown} isSaved={!isChanged} />}
+      {(isChanged || lines.length > 0) && (
+        <Row justify="between">
+          <Text tone="soft" role="status">
+            {isChanged ? 'Not saved yet: nobody sees these signs before you save them.' : ''}
+          </Text>
+          <Button variant="primary" disabled={!isChanged || saving.isBusy} onClick={save}>
+            Save fit
+          </Button>
+        </Row>
+      )}
+      {lines.length < FIT_LIMITS.lines ? (
+        <AddSign
+          tenant={tenant}
+          onAdd={(line) => change([...lines.filter((each) => each.is !== line.is || each.where !== line.where), line])}
+        />
+      ) : (
+        <Text tone="soft">There are at most {counted(FIT_LIMITS.lines, 'sign')}.</Text>
+      )}
+    </Stack>
+  )
+}
+
+/** The server writes a condition in one spelling, and keeps the order of the lines. */
+function foundOf(line: FitLine, preview: FitPreview | undefined) {
+  return preview?.lines.find(({ is, where }) => is === line.is && where === line.where)
+}
+
+function labelOf(line: FitLine, preview: FitPreview | undefined, held: FitAnswer['lines']): string {
+  const known = foundOf(line, preview) ?? held.find(({ is, where }) => is === line.is && where === line.where)
+  return known?.label ?? line.where
+}
+
+const LEVELS = [
+  { name: 'good', label: 'Good fit' },
+  { name: 'ok', label: 'OK fit' },
+  { name: 'poor', label: 'Poor fit' },
+] as const
+
+interface FiguresProps {
+  readonly tenant: string
+  readonly preview: FitPreview
+  readonly isSaved: boolean
+}
+
+function Figures({ tenant, preview, isSaved }: FiguresProps) {
+  const all = preview.good + preview.ok + preview.poor
+  return (
+    <Stats>
+      {LEVELS.map(({ name, label }) => (
+        <Stat
+          key={name}
+          label={label}
+          value={number(preview[name])}
+          {...(isSaved && { href: companiesPath(tenant, { fit: name }) })}
+        >
+          of {counted(all, 'company', 'companies')}
+        </Stat>
+      ))}
+    </Stats>
+  )
+}
+
+function errorText(error: string | undefined): string | undefined {
+  return error === undefined ? undefined : sentence(error)
+}
