@@ -29,7 +29,7 @@ test('an admin connects HubSpot, and sees what was sent and what was refused', {
 
   await t.test('the form names the scopes, and refuses what is no token', async () => {
     await page.getByRole('link', { name: 'Settings' }).click()
-    await main.getByRole('link', { name: 'Manage HubSpot' }).click()
+    await main.getByRole('link', { name: 'HubSpot', exact: true }).click()
     await main.getByText('crm.objects.owners.read').waitFor()
     assert.equal(await token.getAttribute('type'), 'password')
     assert.ok(await button('Connect HubSpot').isDisabled())

@@ -95,7 +95,7 @@ test('an admin says which companies fit and what heat weighs, sees the effect be
 
   await t.test('points of heat show both lists, and are refused until they add up', async () => {
     await open('settings')
-    await main.getByRole('link', { name: 'Set heat and fit' }).click()
+    await main.getByRole('link', { name: 'Heat and fit' }).click()
     await heat
       .getByRole('region', { name: 'Hottest now' })
       .getByRole('row')

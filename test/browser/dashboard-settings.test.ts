@@ -23,7 +23,9 @@ const TABS = [
   ['General', '', 'Plan and limits'],
   ['People', '/people', 'People'],
   ['Rules', '/rules', 'Rules'],
+  ['Heat and fit', '/heat-and-fit', 'Which companies fit'],
   ['Intent pages', '/intent', 'Intent pages'],
+  ['HubSpot', '/crm', 'HubSpot'],
   ['API keys', '/keys', 'API keys'],
   ['Shared links', '/shared-links', 'Shared links'],
 ] as const

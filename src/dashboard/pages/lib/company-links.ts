@@ -17,9 +17,9 @@ interface ListFilter {
   readonly newDays?: number
   /** A page that they read: as text of the filter, or as Pages lists it. */
   readonly page?: string | ListedPage
-  readonly fit?: FitLevel
   /** By the first or the last touch; `''` is an unknown channel. */
   readonly touch?: { readonly by: `${'first' | 'last'}_${'channel' | 'campaign'}`; readonly value: string }
+  readonly fit?: FitLevel
   readonly sort?: 'visits' | 'events' | 'last_seen'
 }
 

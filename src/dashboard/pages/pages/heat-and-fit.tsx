@@ -1,4 +1,3 @@
-import { Text } from '../design/layout.tsx'
 import { FitSigns } from './heat-and-fit/fit-signs.tsx'
 import { HeatPoints } from './heat-and-fit/heat-points.tsx'
 
@@ -6,7 +5,6 @@ import { HeatPoints } from './heat-and-fit/heat-points.tsx'
 export function HeatAndFit({ tenant }: { readonly tenant: string }) {
   return (
     <>
-      <Text tone="soft">Heat says how interested a company is. Fit says whether it is a company that you want.</Text>
       <FitSigns tenant={tenant} />
       <HeatPoints tenant={tenant} />
     </>
