@@ -36,7 +36,6 @@ export const SETTINGS_TABS: readonly SettingsTab[] = [
   { path: '/crm', label: 'HubSpot', shows: Crm, role: 'admin' },
   { path: '/keys', label: 'API keys', shows: Keys, role: 'admin' },
   { path: '/shared-links', label: 'Shared links', shows: SharedLinks },
-  { path: '/crm', label: 'HubSpot', shows: Crm, role: 'admin' },
 ]
 
 /** The page of a tab. */
