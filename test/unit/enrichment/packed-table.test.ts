@@ -14,7 +14,7 @@ import { formatV4, formatV6 } from '../../../src/pipeline/event/address.ts'
 import { address } from '../../support/enrichment-data.ts'
 
 const TEXT = readFileSync(join(STARTER_DIR, STARTER_TABLE))
-const ROWS_MAX = 20_000
+const ROWS_MAX = 50_000
 
 const withoutId = (facts: Facts | undefined) => facts && { ...facts, id: 0 }
 
