@@ -321,9 +321,10 @@ export class ClickHouseCompanies {
     return new Set((await this.#rowsOf(tenantId, basis, companyIds, sqlOf, parametersOf(resolved))).keys())
   }
 
-  /** How the heat of all companies is spread, hidden ones left out. */
-  async heatLevels(tenantId: string): Promise<HeatLevels> {
-    const basis = await readBasis(this.#reader, tenantId, 'pages')
+  /** How the heat of all companies by these weights is spread, hidden companies left out. */
+  async heatLevels(tenantId: string, weights: HeatWeights): Promise<HeatLevels> {
+    const heat_weights = formatHeatWeights(weights)
+    const basis = { ...(await readBasis(this.#reader, tenantId, 'pages')), heat_weights }
     const [levels] = await this.#reader.rows<HeatLevels>(heatLevelsSql(basis), { tenant: tenantId })
     return levels ?? { median: null, top: null }
   }
