@@ -51,7 +51,13 @@ export function HeatPoints({ tenant }: { readonly tenant: string }) {
         error === undefined && <Loading rows={6} />
       ) : (
         <>
-          <Points key={JSON.stringify(value.weights)} tenant={tenant} path={path} held={value.weights} saved={changed} />
+          <Points
+            key={JSON.stringify(value.weights)}
+            tenant={tenant}
+            path={path}
+            held={value.weights}
+            saved={changed}
+          />
           <Disclosure summary="History of points">
             <CorrectionChanges
               tenant={tenant}
