@@ -169,6 +169,10 @@ const example = {
   heat: 61,
   fit: 'good',
   fit_reasons: ['Consumer Electronics'],
+  first_channel: 'paid search',
+  first_campaign: 'spring',
+  last_channel: 'email',
+  last_campaign: 'newsletter',
 }
 
 const TERMS = Object.entries(CompanyFilter.properties).map(([name, schema]) => ({
