@@ -270,6 +270,11 @@ const details = {
   unique_ips: Type.Integer(),
   /** Interest of the last 30 UTC days, 0 to 100. */
   heat: Type.Integer(),
+  /** Of its first and its last touch of all time; empty: it has none. */
+  first_channel: Type.String(),
+  first_campaign: Type.String(),
+  last_channel: Type.String(),
+  last_campaign: Type.String(),
 }
 
 /** The parts of a heat (src/companies/README.md, Heat). */
@@ -299,7 +304,7 @@ export const HeatLevels = Type.Object({
 })
 export type HeatLevels = Static<typeof HeatLevels>
 
-/** A company with the counts of its addresses, which take longer. */
+/** A company with the counts of its addresses, its heat and its touches, which take longer. */
 export const CountedCompany = Type.Object({ ...CompanyRow.properties, ...details })
 export type CountedCompany = Static<typeof CountedCompany>
 

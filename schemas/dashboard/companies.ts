@@ -17,7 +17,7 @@ export const CompaniesExport = Type.Object(
     ...ORDER_PROPERTIES,
     hide: Type.Optional(
       Type.Array(Type.String({ maxLength: COMPANY_LIMITS.valueMaxChars }), {
-        maxItems: 20,
+        maxItems: 30,
         description: 'Columns to leave out, by the names of a row; the name and the id are always included',
       }),
     ),

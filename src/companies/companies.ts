@@ -51,7 +51,9 @@ import {
   ownSql,
   partSql,
   rowOf,
+  type ShownTouches,
   type StoredCompanyRow,
+  shownTouches,
 } from './list.ts'
 import type { Origins } from './origins.ts'
 import { type TouchRow, touchesSql, touchOf } from './touches.ts'
@@ -184,11 +186,14 @@ export class ClickHouseCompanies {
     const sets = await ask<FoundSets>((of) => setsSql(basis, of, days))
     const heats = await ask<HeatRow>((of) => heatsSql(basis, of))
     const facts = await ask<Pick<CompanyRow, 'own'>>(ownSql)
+    const touches = await ask<ShownTouches>((of) => byId(touchesSql(basis, of)))
     const companies = rows.map((row) => {
       // Events may be erased between the two queries.
       const { visits = 0, unique_ips = 0 } = sets.get(row.company_id) ?? {}
       const { own = {} } = facts.get(row.company_id) ?? {}
-      return { ...rowOf({ ...row, own }, row.events), visits, unique_ips, heat: heats.get(row.company_id)?.heat ?? 0 }
+      const { heat = 0 } = heats.get(row.company_id) ?? {}
+      const counted = { ...rowOf({ ...row, own }, row.events), visits, unique_ips, heat }
+      return { ...counted, ...shownTouches(touches.get(row.company_id)) }
     })
     return { companies, next: found.length > rows.length ? rows.at(-1)!.company_id : undefined }
   }
@@ -237,7 +242,7 @@ export class ClickHouseCompanies {
   ): AsyncGenerator<readonly CountedCompany[]> {
     const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, view, 'pages'))
     const { query, parameters } = listSql(tenantId, basis, resolved, 'LIMIT {limit:UInt32}', {
-      wanted: ['visits', 'unique_ips', 'heat'],
+      wanted: ['visits', 'unique_ips', 'heat', 'touches'],
       chosen,
     })
     const limit = COMPANY_LIMITS.exportRows
@@ -321,9 +326,10 @@ export class ClickHouseCompanies {
     return new Set((await this.#rowsOf(tenantId, basis, companyIds, sqlOf, parametersOf(resolved))).keys())
   }
 
-  /** How the heat of all companies is spread, hidden ones left out. */
-  async heatLevels(tenantId: string): Promise<HeatLevels> {
-    const basis = await readBasis(this.#reader, tenantId, 'pages')
+  /** How the heat of all companies by these weights is spread, hidden companies left out. */
+  async heatLevels(tenantId: string, weights: HeatWeights): Promise<HeatLevels> {
+    const heat_weights = formatHeatWeights(weights)
+    const basis = { ...(await readBasis(this.#reader, tenantId, 'pages')), heat_weights }
     const [levels] = await this.#reader.rows<HeatLevels>(heatLevelsSql(basis), { tenant: tenantId })
     return levels ?? { median: null, top: null }
   }

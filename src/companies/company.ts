@@ -5,8 +5,9 @@ import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
 import { type ReadBasis, readBasis, WITHIN } from './days.ts'
 import { type HeatRow, heatOf, heatSql } from './heat.ts'
-import { companiesSql, countsSql, rowOf, type StoredCompanyRow } from './list.ts'
+import { companiesSql, countsSql, rowOf, type ShownTouches, type StoredCompanyRow, shownTouches } from './list.ts'
 import { type OriginRow, type Origins, originsOf, originsSql } from './origins.ts'
+import { touchesSql } from './touches.ts'
 
 interface CompanyWanted {
   readonly tenantId: string
@@ -109,8 +110,10 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   if (found === undefined) return undefined
   const { from, to } = shownDays(found.last_seen.slice(0, 10), days, today)
   const within = { ...of, from, to }
-  const [[sets], counts] = await Promise.all([
-    reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of),
+  const [[[sets], [touches]], counts] = await Promise.all([
+    reader
+      .rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of)
+      .then(async (found) => [found, await reader.rows<ShownTouches>(touchesSql(basis, ofIt), of)] as const),
     reader.rows<Count>(countsOf(rows + IN_DAYS), within),
   ])
   const kind = (name: string) => counts.filter((count) => count.kind === name)
@@ -125,7 +128,7 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
     reader.rows<HeatRow>(heatSql(basis, ofIt), of),
   ])
   return {
-    company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0 },
+    company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0, ...shownTouches(touches) },
     heat: heatOf(heat),
     accounts: [...accounts],
     from,

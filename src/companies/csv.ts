@@ -1,7 +1,7 @@
 import type { CountedCompany } from '../../schemas/companies.ts'
 import type { OwnColumn } from '../../schemas/facts.ts'
 
-/** Columns with the titles and the order of the page. */
+/** Columns with their titles, in their order. */
 export const COLUMN_TITLES: Readonly<Record<Exclude<keyof CountedCompany, 'own'>, string>> = {
   name: 'Company',
   events: 'Events',
@@ -16,13 +16,18 @@ export const COLUMN_TITLES: Readonly<Record<Exclude<keyof CountedCompany, 'own'>
   first_seen: 'First seen',
   industry_category: 'Category',
   quality: 'Quality',
-  fit: 'Fit',
-  fit_reasons: 'Fit reasons',
   tags: 'Tags',
   owner: 'Owner',
   status: 'Status',
   hidden: 'Hidden',
   company_id: 'Id',
+  first_channel: 'First channel',
+  first_campaign: 'First campaign',
+  last_channel: 'Last channel',
+  last_campaign: 'Last campaign',
+  // Last, because they come and go with the signs of a tenant: programs may count columns.
+  fit: 'Fit',
+  fit_reasons: 'Fit reasons',
 }
 type Column = keyof typeof COLUMN_TITLES
 const NAMES = Object.keys(COLUMN_TITLES) as Column[]

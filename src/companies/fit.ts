@@ -27,7 +27,7 @@ const FIELDS: ReadonlySet<string> = new Set<keyof CompanyFilter>([
  */
 function readLineFilter(where: string): CompanyFilter {
   const filter = parseWhere(where)
-  if (Object.keys(filter).length === 0) throw new InputError('a line about good companies has a condition')
+  if (Object.keys(filter).length === 0) throw new InputError('name a condition, such as industry=Software')
   const leaves = filter.condition === undefined ? [] : leavesOf(parseCondition(filter.condition))
   for (const part of [filter, ...leaves]) {
     const other = Object.keys(part).find((field) => !FIELDS.has(field))
@@ -47,16 +47,16 @@ function readLineFilter(where: string): CompanyFilter {
 export function formatFit(lines: readonly FitLine[]): string {
   const read = lines.map(({ is, where }, i) => {
     try {
-      if (/\p{Cc}/u.test(where)) throw new InputError('a line is one line of text')
+      if (/\p{Cc}/u.test(where)) throw new InputError('write it in one line')
       const filter = readLineFilter(where)
       return { filter, text: `${is} ${formatWhere(filter)}` }
     } catch (error) {
       if (!(error instanceof InputError)) throw error
-      throw new InputError(`line ${i + 1}: ${error.message}`)
+      throw new InputError(`sign ${i + 1}: ${error.message}`)
     }
   })
   const terms = read.reduce((sum, { filter }) => sum + termsIn(filter), 0)
-  if (terms > FIT_LIMITS.terms) throw new InputError(`all lines together have at most ${FIT_LIMITS.terms} terms`)
+  if (terms > FIT_LIMITS.terms) throw new InputError(`all signs together have at most ${FIT_LIMITS.terms} terms`)
   return [...new Set(read.map(({ text }) => text))].join('\n')
 }
 

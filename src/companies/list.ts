@@ -1,4 +1,10 @@
-import { COMPANY_LIMITS, type CompanyRow, type CompanySort, type CompanyView } from '../../schemas/companies.ts'
+import {
+  COMPANY_LIMITS,
+  type CompanyRow,
+  type CompanySort,
+  type CompanyView,
+  type CountedCompany,
+} from '../../schemas/companies.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
 import { CORRECTIONS, HIDDEN_CHANGES } from '../stores/clickhouse/tables.ts'
 import {
@@ -150,13 +156,32 @@ export function rowOf(row: Omit<CompanyRow, 'events'>, events: number): CompanyR
 
 /** Columns whose values come from days. */
 type CountName = 'visits' | 'unique_ips'
-/** Columns that a list computes only when it needs them. */
-type SlowName = CountName | 'heat'
+/** Columns that a list computes only when it needs them; `touches` are those of `TOUCH_COLUMNS`. */
+type SlowName = CountName | 'heat' | 'touches'
 
 /** Columns of the company itself, without those that take long for all companies. */
 const COLUMNS = `company_id, name, domain, industry, industry_category, country_code, classification,
         first_seen, last_seen, quality, tags, owner, status, fit, fit_reasons, hidden`
+/** Columns of `touchesSql` that a row of `CountedCompany` has. */
+const TOUCH_COLUMNS = ['first_channel', 'first_campaign', 'last_channel', 'last_campaign'] as const
+export type ShownTouches = Pick<CountedCompany, (typeof TOUCH_COLUMNS)[number]>
+
+/** @param row of `touchesSql`; undefined: the company has no touch */
+export function shownTouches(row: ShownTouches | undefined): ShownTouches {
+  const { first_channel = '', first_campaign = '', last_channel = '', last_campaign = '' } = row ?? {}
+  return { first_channel, first_campaign, last_channel, last_campaign }
+}
+
 const eventsOf = (days: Days) => (hasDays(days) ? 'counts.events' : 'stored')
+
+/** Where a list finds its slow columns. */
+const SLOW_COLUMNS: Readonly<Record<SlowName, readonly string[]>> = {
+  visits: ['counts.visits AS visits'],
+  unique_ips: ['counts.unique_ips AS unique_ips'],
+  heat: ['heats.heat AS heat'],
+  touches: TOUCH_COLUMNS.map((name) => `touches.${name} AS ${name}`),
+}
+const SLOW_NAMES = Object.keys(SLOW_COLUMNS) as SlowName[]
 
 interface Sql {
   readonly query: string
@@ -188,11 +213,12 @@ export function listSql(
   } = {},
 ): Sql {
   const { sort = 'last_seen', direction = 'desc' } = view
-  const shown = (['visits', 'unique_ips', 'heat'] as const).filter((name) => name === sort || wanted.includes(name))
+  const shown = SLOW_NAMES.filter((name) => name === sort || wanted.includes(name))
+  const slow = shown.flatMap((name) => SLOW_COLUMNS[name].map((column) => `, ${column}`))
   const { facets, others } = conditionsOf(view)
   return {
     query: `
-      SELECT ${columns}, ${eventsOf(view)} AS events${shown.map((name) => `, ${name === 'heat' ? 'heats' : 'counts'}.${name} AS ${name}`).join('')}
+      SELECT ${columns}, ${eventsOf(view)} AS events${slow.join('')}
       FROM ${joined(basis, view, shown)}
       ${where([...facets.values(), ...others, ...(chosen ? ['company_id IN {chosen:Array(String)}'] : [])])}
       ORDER BY ${orderOf(sort, direction)}, company_id
@@ -335,7 +361,7 @@ export function eventChoicesSql(tenantId: string, basis: ReadBasis, filter: Reso
 function joined(
   basis: ReadBasis,
   filter: ResolvedFilter,
-  shown: readonly (SlowName | 'touches')[],
+  shown: readonly SlowName[],
   of: CompanyCondition = knownCompanies(basis),
 ): string {
   const counts = shown.filter((name) => name !== 'heat' && name !== 'touches')

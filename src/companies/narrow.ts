@@ -4,10 +4,11 @@ import { readOwnTerm } from './facts.ts'
 import { bothConditions } from './where.ts'
 
 /** Lists of which a company has exactly one value. */
-const SINGLE: ReadonlySet<string> = new Set([
+export const SINGLE_VALUED: readonly string[] = [
   ...['industry', 'category', 'country', 'classification', 'owner', 'status', 'fit'],
   ...['first_channel', 'last_channel', 'first_campaign', 'last_campaign'],
-])
+]
+const SINGLE: ReadonlySet<string> = new Set(SINGLE_VALUED)
 const DAYS = ['days', 'from', 'to'] as const
 
 /**

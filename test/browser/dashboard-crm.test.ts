@@ -22,6 +22,7 @@ test('an admin connects HubSpot, and sees what was sent and what was refused', {
   const { page, assertAccessible, assertClean } = await openAsMember(t, browser, shared, {
     tenant: TENANT,
     name: 'Ada',
+    viewport: { width: 1440, height: 900 },
   })
   const main = page.getByRole('main')
   const button = (name: string) => page.getByRole('button', { name, exact: true })
@@ -67,6 +68,12 @@ test('an admin connects HubSpot, and sees what was sent and what was refused', {
     await refused.getByText('it was deleted in HubSpot').waitFor()
     await main.getByRole('heading', { name: '1 company refused' }).waitFor()
     await assertAccessible()
+    // Sections are beside each other, and all facts are in one row.
+    assert.equal(await main.locator('section section .ui-table').count(), 0)
+    const tops = await main
+      .locator('.ui-facts > div')
+      .evaluateAll((facts) => facts.map((fact) => fact.getBoundingClientRect().top))
+    assert.deepEqual([tops.length, new Set(tops).size], [5, 1])
     await refused.getByRole('link', { name: 'Faraway' }).click()
     await main.getByRole('heading', { name: 'Faraway' }).first().waitFor()
     await page.goBack()

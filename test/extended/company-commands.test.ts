@@ -153,7 +153,7 @@ test('commands set the points of heat and what good companies are, and the list 
     [['heat-weights', 'warm', '--depth', '50'], /the points must add up to 100, and these are 135/],
     [['heat-weights', 'warm', '--depth', '101'], /--depth "101"/],
     [['heat-weights', 'warm', '--depth', '15', '--default'], /not both/],
-    [['fit', 'warm', '--good', 'visits>=3'], /line 1: visits_min: fit is about what a company is/],
+    [['fit', 'warm', '--good', 'visits>=3'], /sign 1: visits_min: fit is about what a company is/],
     [['fit', 'warm', '--good', 'tag=a', '--clear'], /not both/],
     [['fit', 'warm', ...Array.from({ length: 21 }, (_, i) => ['--good', `tag=${i}`]).flat()], /20/],
   ] as const) {

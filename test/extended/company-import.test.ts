@@ -251,8 +251,11 @@ test('facts are in lists, filters, segments, exports and the state of a past mom
   const stream = companies.rows('lists', { sort: 'name', direction: 'asc' }, left)
   for await (const text of companiesCsv(stream, () => companies.ownColumns('lists'), ['events', 'heat'])) csv += text
   const [head, first] = csv.split('\r\n')
-  assert.match(head!, /,Status,Hidden,Id,Account manager,Renewal,Revenue$/)
-  assert.match(first!, /,customer,,a\.example,Ada,2026-12-01,1000000$/)
+  assert.match(
+    head!,
+    /,Status,Hidden,Id,First channel,First campaign,Last channel,Last campaign,Account manager,Renewal,Revenue$/,
+  )
+  assert.match(first!, /,customer,,a\.example,,,,,Ada,2026-12-01,1000000$/)
 })
 
 test('20,000 rows are one change: whole or not at all, and undone as a whole', async () => {

@@ -4,6 +4,7 @@ import type { CompanyChoices, Touch } from '../../schemas/companies.ts'
 import type { ActivityAnswer } from '../../schemas/dashboard/activity.ts'
 import type { ChannelsAnswer } from '../../schemas/dashboard/channels.ts'
 import type { CompaniesPage, CompanyDetailsAnswer } from '../../schemas/dashboard/companies.ts'
+import type { CompanyAnswer } from '../../schemas/dashboard/company.ts'
 import { CompanyCorrections } from '../../src/companies/corrections/corrections.ts'
 import { clock, DAY_MS, event, NOON_MS, startCompanies, TODAY } from '../support/companies.ts'
 
@@ -141,6 +142,30 @@ test('the first touch is the earliest, and the last one the latest that is not d
     first: { at: at(3), ...google },
     last: { at: at(3), ...google },
   })
+})
+
+test('CSV and a company alone have channel and campaign of both touches', async () => {
+  const two = { first_channel: 'paid search', first_campaign: 'spring', last_channel: 'email', last_campaign: 'news' }
+  const none = { first_channel: '', first_campaign: '', last_channel: '', last_campaign: '' }
+  const names = Object.keys(two) as (keyof typeof two)[]
+  const shown = (company: typeof two) => names.map((name) => company[name])
+  const csv = async (query: string) =>
+    (await (await operator.get(`${PATH}/companies/export?sort=name&direction=asc&${query}`)).text()).split('\r\n')
+  const [head, ...rows] = await csv('search=two.example&hide=events')
+  assert.match(head!, /,Id,First channel,First campaign,Last channel,Last campaign$/)
+  assert.ok(rows[0]!.endsWith(`,two.example,${Object.values(two).join()}`), rows[0])
+  assert.ok((await csv('search=silent.example'))[1]!.endsWith(',silent.example,,,,'))
+  assert.match(
+    (await csv('search=two.example&hide=first_channel&hide=last_channel'))[0]!,
+    /,Id,First campaign,Last campaign$/,
+  )
+  for (const [id, expected] of [
+    ['two.example', two],
+    ['silent.example', none],
+  ] as const) {
+    const { company } = await operator.read<CompanyAnswer>(`${PATH}/companies/of/${id}`)
+    assert.deepEqual(shown(company), Object.values(expected))
+  }
 })
 
 test('filters keep companies by channel and campaign, and lists count what the filters keep', async () => {

@@ -631,12 +631,12 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
     .split('\r\n')
   assert.equal(
     head,
-    '\ufeffCompany,Events,Visits,Heat,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Tags,Owner,Status,Hidden,Id',
+    '\ufeffCompany,Events,Visits,Heat,Last seen,Domain,Industry,Visits from,Class,Unique IPs,First seen,Category,Quality,Tags,Owner,Status,Hidden,Id,First channel,First campaign,Last channel,Last campaign',
   )
   const noon = `${TODAY}T12:00:00.000Z`
   assert.equal(
     row,
-    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,0,${noon},'@x,'+1,DE,business,1,${noon},,80,,,,,formula.example`,
+    `"'=HYPERLINK(""http://evil.example"",""a, b"")",1,1,0,${noon},'@x,'+1,DE,business,1,${noon},,80,,,,,formula.example,,,,`,
   )
   assert.equal(end, '')
   const cells = async (query: string) => {
@@ -667,6 +667,10 @@ test('an export is the view as CSV, and no cell of it is a formula', async () =>
     'owner',
     'status',
     'hidden',
+    'first_channel',
+    'first_campaign',
+    'last_channel',
+    'last_campaign',
   ]
   const hidden = await operator.get(
     `/api/tenants/acme/companies/export?search=bolt&${few.map((name) => `hide=${name}`).join('&')}`,

@@ -96,9 +96,9 @@ test('fit is a column, an order, a filter and a choice of the list, and its reas
   assert.deepEqual([company.fit, company.fit_reasons], ['poor', ['education']])
 
   const csv = (await (await operator.get(`${PATH}/companies/export?sort=name&direction=asc`)).text()).split('\r\n')
-  assert.match(csv[0]!, /,Fit,Fit reasons,/)
-  assert.match(csv[1]!, /,good,"Software, Austria",/)
-  assert.match(csv[3]!, /,poor,,/)
+  assert.match(csv[0]!, /,Id,First channel,First campaign,Last channel,Last campaign,Fit,Fit reasons$/)
+  assert.match(csv[1]!, /,good,"Software, Austria"$/)
+  assert.match(csv[3]!, /,poor,$/)
   assert.ok(!(await (await operator.get(`${PATH}/companies/export?hide=fit&hide=fit_reasons`)).text()).includes('Fit'))
 
   // A hidden company has no place in a preview, and a tag changes fit at once.
@@ -158,11 +158,14 @@ test('points of heat change lists at once, after a preview of the hottest compan
   }
   const asHeats = (list: HeatPreview['now']) => list.map(({ company_id: id, heat }) => ({ id, heat }))
   assert.deepEqual(await heatsOf(), asHeats(now), 'a preview changes nothing')
+  const levels = () => operator.read<{ median: number; top: number }>('/api/tenants/quiet/heat-levels')
+  const levelsBefore = await levels()
   const set = async (body: object) => operator.post(path, body)
   const { change_id } = (await (await set(weights)).json()) as CorrectedAnswer
   assert.deepEqual(await heatsOf(), asHeats(wanted))
-  const { median, top } = await operator.read<{ median: number; top: number }>('/api/tenants/quiet/heat-levels')
+  const { median, top } = await levels()
   assert.ok(top > median && top <= 100)
+  assert.notDeepEqual({ median, top }, levelsBefore)
 
   for (const wrong of [
     { ...weights, intent: 1 },
@@ -183,6 +186,7 @@ test('points of heat change lists at once, after a preview of the hottest compan
   assert.match(await refused.text(), /only admins of this workspace may take this change back/)
   assert.deepEqual(await heatsOf(), asHeats(wanted))
   assert.equal((await undo(operator)).status, 200)
+  assert.deepEqual(await levels(), levelsBefore)
   const { weights: back, changes } = await operator.read<HeatWeightsAnswer>(path)
   assert.deepEqual([back, changes.length], [DEFAULT_HEAT_WEIGHTS, 2])
 })

@@ -78,6 +78,8 @@ const NAMES = TENANTS * COMPANIES * partsOf(DAYS)
 const PAGE_NAMES = TENANTS * PAGES * partsOf(DAYS)
 /** company_touches: a row for each company, a second one for each twentieth, which a campaign brought too, and granules of 256 with others. */
 const TOUCHES = (1.05 * COMPANIES + 2 * 256) * partsOf(DAYS)
+/** Of one company: its granules, and others by the way. */
+const TOUCHES_OF_ONE = 2 * 256 * partsOf(DAYS)
 /** The index finds the two days of a company that is new this week, in at most two granules each, and one other by mistake. */
 const ONE = 5 * GRANULE
 /** Companies that are merged have visits this week only. */
@@ -112,7 +114,8 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
     oneOf(30) +
     (stored === 'events' ? ONE : pages(30)) +
     PAGE_NAMES +
-    2 * ONE
+    2 * ONE +
+    TOUCHES_OF_ONE
   // A view reads intent pages from events, and has no part for merges unless there are some.
   const companiesView = READ_BASIS_SQL + NAMES + companies(DAYS) + eventsOf(30) + PAGE_NAMES
   return {
@@ -135,11 +138,11 @@ function boundsOf(stored: Stored): Readonly<Record<string, number>> {
     'Companies: choices': 2 * names + 2 * eventsOf(30) + TOUCHES,
     'Companies: touch filter': 2 * names + TOUCHES,
     'Companies: matching': READ_BASIS_SQL + names + heat,
-    'Companies: part': READ_BASIS_SQL + names + companies(DAYS) + heat,
-    'Companies: rows': READ_BASIS_SQL + names + companies(DAYS) + heat,
+    'Companies: part': READ_BASIS_SQL + names + companies(DAYS) + heat + TOUCHES,
+    'Companies: rows': READ_BASIS_SQL + names + companies(DAYS) + heat + TOUCHES,
     Company: one,
     'Company: origins': one + ONE,
-    'Company: activity': 2 * ONE + 2 * 256 * partsOf(DAYS),
+    'Company: activity': 2 * ONE + TOUCHES_OF_ONE,
     'Company: events': ONE,
     Pages: READ_BASIS_SQL + names + pages(30),
     'Pages: companies': READ_BASIS_SQL + names + pages(30),

@@ -69,6 +69,7 @@ test('programs read the companies of their tenant, page by page and filtered', a
     ...{ country_code: 'DE', classification: 'business', events: 2, visits: 2, unique_ips: 2, heat: 0, quality: 80 },
     ...{ first_seen: '2026-03-14T12:00:00.000Z', last_seen: '2026-03-15T12:00:00.000Z' },
     ...{ tags: [], owner: '', status: '', own: {}, fit: '', fit_reasons: [], hidden: false },
+    ...{ first_channel: 'direct', first_campaign: '', last_channel: 'other campaign', last_campaign: 'spring' },
   })
   assert.deepEqual(await ids('?page~/pricing'), ['a.example', 'c.example'])
   assert.deepEqual(await ids('?page~%2Fpricing&visits>=2'), ['a.example'])

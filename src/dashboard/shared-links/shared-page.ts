@@ -38,6 +38,8 @@ const LIMITS = {
 }
 const DAY_MS = 86_400_000
 const PAGE_ROWS = COMPANY_LIMITS.pageRows
+/** As the other pages: CSV keeps the title that programs know. */
+const TITLES = { ...COLUMN_TITLES, classification: 'Type' }
 
 /** Caches may not keep the page, and search engines may not list it. The other headers are those of all pages. */
 const HEADERS = {
@@ -137,7 +139,7 @@ ${pagerOf(page, total)}`
     const { companies: found, days } = await companies.details(tenant.id, { companies: [companyId] })
     const company = shownOf(row, found[0])
     const { columns } = link
-    const facts = columns.map((name) => `<div><dt>${COLUMN_TITLES[name]}</dt><dd>${cellOf(name, company)}</dd></div>`)
+    const facts = columns.map((name) => `<div><dt>${TITLES[name]}</dt><dd>${cellOf(name, company)}</dd></div>`)
     const visits = columns.includes('visits') ? barsOf(found[0]?.daily_visits ?? [], days) : ''
     const title = link.name === company.name ? '' : `<p>${escaped(company.name)}</p>`
     return `<header><h1>${escaped(link.name)}</h1>${title}</header><dl>${facts.join('')}</dl>${visits}`
@@ -165,15 +167,15 @@ function shownOf(row: CompanyRow, details: CompanyDetails | undefined): Shown {
 
 function tableOf(name: string, columns: readonly SharedColumn[], rows: readonly Shown[]): string {
   const kind = (column: SharedColumn) => (NUMBERS.includes(column) ? ' class="is-number"' : '')
-  const head = columns.map((column) => `<th scope="col"${kind(column)}>${COLUMN_TITLES[column]}</th>`)
+  const head = columns.map((column) => `<th scope="col"${kind(column)}>${TITLES[column]}</th>`)
   const lines = rows.map((row) => {
     const cells = columns.map(
-      (column) => `<td data-label="${COLUMN_TITLES[column]}"${kind(column)}>${cellOf(column, row)}</td>`,
+      (column) => `<td data-label="${TITLES[column]}"${kind(column)}>${cellOf(column, row)}</td>`,
     )
     return `<tr><th scope="row">${escaped(row.name)}</th>${cells.join('')}</tr>`
   })
   return `<div class="ui-shared-scroll" role="region" aria-label="${escaped(name)}" tabindex="0"><table>
-<thead><tr><th scope="col">${COLUMN_TITLES.name}</th>${head.join('')}</tr></thead>
+<thead><tr><th scope="col">${TITLES.name}</th>${head.join('')}</tr></thead>
 <tbody>${lines.join('')}</tbody></table></div>`
 }
 

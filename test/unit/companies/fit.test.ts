@@ -45,24 +45,24 @@ test('lines are kept in one spelling, once each, and read back in words', () => 
 })
 
 for (const [what, lines, message] of [
-  ['no condition', [good('')], 'line 1: a line about good companies has a condition'],
+  ['no condition', [good('')], 'sign 1: name a condition, such as industry=Software'],
   [
     'what a company did',
     [good('industry=Banks'), good('heat>=50')],
-    /^line 2: heat_min: fit is about what a company is/,
+    /^sign 2: heat_min: fit is about what a company is/,
   ],
-  ['what a company did, inside', [poor('(tag=a or page~/pricing)')], /^line 1: page_contains: fit is about/],
-  ['days', [good('tag=a,days=7')], /^line 1: days: fit is about/],
-  ['fit itself', [good('fit=good')], /^line 1: fit: fit is about/],
-  ['an unknown key', [good('colour=red')], /^line 1: "colour=red": there is no filter "colour"/],
-  ['a line feed', [good('tag="a\nb"')], 'line 1: a line is one line of text'],
+  ['what a company did, inside', [poor('(tag=a or page~/pricing)')], /^sign 1: page_contains: fit is about/],
+  ['days', [good('tag=a,days=7')], /^sign 1: days: fit is about/],
+  ['fit itself', [good('fit=good')], /^sign 1: fit: fit is about/],
+  ['an unknown key', [good('colour=red')], /^sign 1: "colour=red": there is no filter "colour"/],
+  ['a line feed', [good('tag="a\nb"')], 'sign 1: write it in one line'],
   [
     'too many terms',
     [good(Array.from({ length: FIT_LIMITS.terms + 1 }, (_, i) => `tag=${i}`).join())],
-    `all lines together have at most ${FIT_LIMITS.terms} terms`,
+    `all signs together have at most ${FIT_LIMITS.terms} terms`,
   ],
 ] as const) {
-  test(`lines with ${what} are refused`, () => {
+  test(`signs with ${what} are refused`, () => {
     assert.throws(() => formatFit(lines), { name: 'InputError', message })
   })
 }

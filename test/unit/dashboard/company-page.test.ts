@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompanyReason } from '../../../schemas/dashboard/company.ts'
+import { ApiError } from '../../../src/dashboard/pages/lib/api.ts'
 import { linkedInSearch, siteUrl } from '../../../src/dashboard/pages/lib/company-links.ts'
 import { stepsOf, trailAmong, trailInto, trailState } from '../../../src/dashboard/pages/lib/company-trail.ts'
+import { touchesOf } from '../../../src/dashboard/pages/lib/touches.ts'
 import { whySentence } from '../../../src/dashboard/pages/lib/why-sentence.ts'
 
 test('a company has the neighbours of the list that it was opened from', () => {
@@ -79,4 +81,12 @@ test('why a company was recognised is one sentence', () => {
   )
   assert.equal(sentence({ values: [] }), `${start} belongs to Apple Inc by today’s data.`)
   assert.match(sentence({ is_same: false }), /no longer says so\.$/)
+})
+
+test('touches are awaited while they load, kept after an error, and left out when they never came', () => {
+  const value = { first_touch: null, last_touch: null }
+  const error = new ApiError(500, 'down')
+  assert.equal(touchesOf({ value: undefined, error: undefined }), undefined)
+  assert.deepEqual(touchesOf({ value: undefined, error }), value)
+  assert.equal(touchesOf({ value, error }), value)
 })

@@ -93,6 +93,7 @@ test('a name is no formula, even after a line feed', async () => {
     'owner',
     'status',
     'hidden',
+    ...['first_channel', 'first_campaign', 'last_channel', 'last_campaign'],
   ])
   assert.deepEqual((await csv.next()).value, `\ufeffCompany,Id\r\n'=1+1,"'\n=1+1"\r\n`)
 })

@@ -13,6 +13,6 @@ interface CompanyHeatBadgeProps {
 /** The heat of a company, beside that of the other companies of its tenant. */
 export function CompanyHeatBadge({ heat, ...others }: CompanyHeatBadgeProps) {
   const points = heat?.heat ?? 0
-  const level = heatLevel(points, useContext(HeatLevelsContext))
+  const level = heatLevel(points, useContext(HeatLevelsContext).levels)
   return <HeatBadge heat={points} level={level} why={heatParts(heat)} {...others} />
 }

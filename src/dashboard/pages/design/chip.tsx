@@ -73,6 +73,9 @@ interface FilterChipProps {
 
 const SEARCHED_FROM = 8
 
+/** A choice belongs to no form, not even to one around its chip: Enter in it would send that form. */
+const NO_FORM = { form: '' }
+
 /** A filter with several values: any of them. */
 export function FilterChip({ label, values, options, isOpenAtFirst, onChange }: FilterChipProps) {
   const all = options ?? []
@@ -108,13 +111,26 @@ function Options({ label, values, options, onChange }: FilterChipProps) {
   return (
     <>
       {all.length >= SEARCHED_FROM && (
-        <TextInput type="search" label={`Find in ${label}`} isLabelHidden isSmall value={text} onInput={setText} />
+        <TextInput
+          {...NO_FORM}
+          type="search"
+          label={`Find in ${label}`}
+          isLabelHidden
+          isSmall
+          value={text}
+          onInput={setText}
+        />
       )}
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would draw a border */}
       <div class="ui-chip-options" role="group" aria-label={label}>
         {shown.map((option) => (
           <label key={option.value} class="ui-chip-option">
-            <input type="checkbox" checked={values.includes(option.value)} onChange={() => toggle(option.value)} />
+            <input
+              {...NO_FORM}
+              type="checkbox"
+              checked={values.includes(option.value)}
+              onChange={() => toggle(option.value)}
+            />
             <span>{option.label}</span>
             {option.count !== undefined && <span>{number(option.count)}</span>}
           </label>

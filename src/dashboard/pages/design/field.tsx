@@ -76,6 +76,7 @@ interface TextInputProps
       | 'pattern'
       | 'disabled'
       | 'readOnly'
+      | 'form'
       | 'onKeyDown'
       | 'onFocus'
       | 'onBlur'

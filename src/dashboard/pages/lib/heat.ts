@@ -15,5 +15,12 @@ export function heatParts(heat: CompanyHeat | null): HeatPart[] {
   ]
 }
 
-/** The spread of the heat of the tenant that the page is about; undefined while it loads. */
-export const HeatLevelsContext = createContext<HeatLevels | undefined>(undefined)
+/** The spread of the heat of the tenant that the page is about. */
+export interface KnownHeatLevels {
+  /** Undefined while they load. */
+  readonly levels: HeatLevels | undefined
+  /** Reads them again, after a change. */
+  reload(): void
+}
+
+export const HeatLevelsContext = createContext<KnownHeatLevels>({ levels: undefined, reload: () => {} })

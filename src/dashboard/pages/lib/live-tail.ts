@@ -55,7 +55,7 @@ export function whyOf({ status, classification, rule, filtered_as, company }: Ju
   if (status === 'invalid_ip') return 'no IP address that can be read'
   if (rule !== null) return `your rule: ${rule}`
   if (filtered_as?.startsWith('bot:')) return botWhy(filtered_as)
-  if (filtered_as === 'unclassified') return 'no class is known, and those are filtered'
+  if (filtered_as === 'unclassified') return 'no type is known, and those are filtered'
   if (status === 'filtered' && classification === 'reserved') return 'a private or reserved address'
   if (status === 'filtered') return `network of ${CLASS_WORDS[classification ?? ''] ?? 'infrastructure'}`
   return company === null ? 'its network is unknown' : 'network of the company'

@@ -1,5 +1,15 @@
 import type { Touch } from '../../../../schemas/companies.ts'
+import type { ActivityAnswer } from '../../../../schemas/dashboard/activity.ts'
 import { capitalised } from './format.ts'
+import type { Data } from './use-data.ts'
+
+/** The first and the last touch of a company; null: it has none. */
+export type Touches = Pick<ActivityAnswer, 'first_touch' | 'last_touch'>
+
+/** The touches that its page shows: undefined while they load, none after an error. */
+export function touchesOf({ value, error }: Pick<Data<Touches>, 'value' | 'error'>): Touches | undefined {
+  return value ?? (error === undefined ? undefined : { first_touch: null, last_touch: null })
+}
 
 /** "Paid search, spring", "Referral, partner.example", "Direct" */
 export function touchText({ channel, source, campaign }: Touch): string {

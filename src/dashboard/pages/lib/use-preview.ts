@@ -4,7 +4,7 @@ import { post } from './api.ts'
 /** Changes in a row are one question. */
 const WAIT_MS = 250
 
-/** The result of settings that are not saved. An older result stays until the next one is there. */
+/** The result of settings that are not saved. An older result stays until the next one arrives. */
 interface Preview<T> {
   readonly value: T | undefined
   readonly error: string | undefined

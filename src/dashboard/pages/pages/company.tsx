@@ -35,6 +35,7 @@ import { indentedJson } from '../lib/indented-json.ts'
 import { useOwnColumns } from '../lib/own-columns.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useTitle } from '../lib/title.ts'
+import { touchesOf } from '../lib/touches.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { type Data, useData } from '../lib/use-data.ts'
 import { usualWeek, usualWeekText } from '../lib/usual-week.ts'
@@ -57,7 +58,9 @@ export function Company({ parameters }: PageProps) {
   const days = SPANS.find((span) => span === state.get('days')) ?? '30'
   const path = `/api/tenants/${tenant}/companies/of/${encodeURIComponent(id)}`
   const { value, error, reload } = useData<CompanyAnswer>(id === '' ? undefined : path, { days }, REFRESH_MS)
-  const activity = useData<ActivityAnswer>(id === '' ? undefined : `${path}/activity`, { days }, REFRESH_MS)
+  const read = useData<ActivityAnswer>(id === '' ? undefined : `${path}/activity`, { days }, REFRESH_MS)
+  // Not that of the company before, while this one's is loading.
+  const activity = { ...read, value: read.of?.startsWith(`${path}/activity?`) ? read.value : undefined }
   const held = useData<CorrectionsStateAnswer>(
     id === '' ? undefined : `/api/tenants/${tenant}/corrections/state`,
     { company: [id] },
@@ -143,7 +146,9 @@ export function Company({ parameters }: PageProps) {
       <PastJob tenant={tenant} ended={changed} />
       {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      <Split aside={<CompanyFacts key={id} {...facts} answer={value} touches={activity.value} company={company} />}>
+      <Split
+        aside={<CompanyFacts key={id} {...facts} answer={value} touches={touchesOf(activity)} company={company} />}
+      >
         <Figures {...value} />
         <Section title="Why this company">
           {value.reason === null ? (

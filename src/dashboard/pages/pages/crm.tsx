@@ -46,51 +46,61 @@ export function Crm({ tenant }: { readonly tenant: string }) {
     answer.reload()
   }
   return (
-    <Section
-      title="HubSpot"
-      description="Companies that visit your site go to HubSpot every hour. Owners and statuses come back."
-      actions={
-        connection && (
-          <>
-            <Button onClick={() => setOpened('replace')}>Replace token</Button>
-            <Button onClick={() => setOpened('disconnect')}>Disconnect</Button>
-            <Button
-              variant="primary"
-              icon={RefreshCw}
-              disabled={acting.isBusy || connection.running_since !== null}
-              onClick={sync}
-            >
-              Sync now
-            </Button>
-          </>
-        )
-      }
-    >
-      {answer.error !== undefined && <Problem error={answer.error} onRetry={answer.reload} />}
-      <FieldError error={acting.error} />
-      {answer.value === undefined && answer.error === undefined && <Loading rows={4} rowHeight={48} />}
-      {connection === null && <ConnectForm tenant={tenant} onConnected={connected} />}
-      {connection && opened === 'replace' && (
-        <ConnectForm
-          tenant={tenant}
-          segmentId={connection.segment?.segment_id}
-          onConnected={connected}
-          onCancel={close}
-        />
+    <>
+      <Section
+        title="HubSpot"
+        description="Companies that visit your site go to HubSpot every hour. Owners and statuses come back."
+        actions={
+          connection && (
+            <>
+              <Button onClick={() => setOpened('replace')}>Replace token</Button>
+              <Button onClick={() => setOpened('disconnect')}>Disconnect</Button>
+              <Button
+                variant="primary"
+                icon={RefreshCw}
+                disabled={acting.isBusy || connection.running_since !== null}
+                onClick={sync}
+              >
+                Sync now
+              </Button>
+            </>
+          )
+        }
+      >
+        {answer.error !== undefined && <Problem error={answer.error} onRetry={answer.reload} />}
+        <FieldError error={acting.error} />
+        {answer.value === undefined && answer.error === undefined && <Loading rows={4} rowHeight={48} />}
+        {connection === null && <ConnectForm tenant={tenant} onConnected={connected} />}
+        {connection && opened === 'replace' && (
+          <ConnectForm
+            tenant={tenant}
+            segmentId={connection.segment?.segment_id}
+            onConnected={connected}
+            onCancel={close}
+          />
+        )}
+        {connection && opened !== 'replace' && <Shown connection={connection} />}
+        {opened === 'disconnect' && (
+          <ConfirmDialog title="Disconnect HubSpot?" confirm="Disconnect" onConfirm={disconnect} onClose={close}>
+            <Text>Nothing more is sent or read, and the token is deleted here.</Text>
+            <Text tone="soft">Companies and properties in HubSpot stay, and so do owners and statuses here.</Text>
+          </ConfirmDialog>
+        )}
+      </Section>
+      {connection && opened !== 'replace' && (
+        <>
+          {connection.refused.length > 0 && (
+            <RefusedTable tenant={tenant} refused={connection.refused} count={connection.runs[0]?.refused ?? 0} />
+          )}
+          {connection.runs.length > 0 && <RunTable runs={connection.runs} />}
+        </>
       )}
-      {connection && opened !== 'replace' && <Shown tenant={tenant} connection={connection} />}
-      {opened === 'disconnect' && (
-        <ConfirmDialog title="Disconnect HubSpot?" confirm="Disconnect" onConfirm={disconnect} onClose={close}>
-          <Text>Nothing more is sent or read, and the token is deleted here.</Text>
-          <Text tone="soft">Companies and properties in HubSpot stay, and so do owners and statuses here.</Text>
-        </ConfirmDialog>
-      )}
-    </Section>
+    </>
   )
 }
 
-function Shown({ tenant, connection }: { readonly tenant: string; readonly connection: Connection }) {
-  const { stopped, running_since: since, next_at: next, runs, refused, segment } = connection
+function Shown({ connection }: { readonly connection: Connection }) {
+  const { stopped, running_since: since, next_at: next, runs, segment } = connection
   const [last] = runs
   const failed = stopped === null && since === null ? last?.error : undefined
   return (
@@ -109,14 +119,16 @@ function Shown({ tenant, connection }: { readonly tenant: string; readonly conne
         facts={[
           ['State', stateWords(connection)],
           ['Companies', segment === null ? 'All with a domain' : (segment.name ?? 'Of a segment that was removed')],
-          ['Connected', <Time key="at" at={connection.connected_at} isAgo />],
-          ['By', connection.connected_by],
+          [
+            'Connected',
+            <>
+              <Time at={connection.connected_at} isAgo /> by {connection.connected_by}
+            </>,
+          ],
           ['Last sync', last === undefined ? 'not yet' : <Time key="last" at={last.at} isAgo />],
           next !== null && ['Next sync', <Time key="next" at={next} />],
         ]}
       />
-      {refused.length > 0 && <RefusedTable tenant={tenant} refused={refused} count={last?.refused ?? 0} />}
-      {runs.length > 0 && <RunTable runs={runs} />}
     </>
   )
 }

@@ -1,7 +1,7 @@
 import { FitSigns } from './heat-and-fit/fit-signs.tsx'
 import { HeatPoints } from './heat-and-fit/heat-points.tsx'
 
-/** What heat weighs, and which companies are good ones. Both show their effect before they are saved. */
+/** The signs of fit and the points of heat. Both show their effect before they are saved. */
 export function HeatAndFit({ tenant }: { readonly tenant: string }) {
   return (
     <>

@@ -44,7 +44,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   const segments = isLoading ? undefined : value?.segments
   return (
     <SegmentsContext.Provider value={{ segments, reload }}>
-      <HeatLevelsContext.Provider value={heat.isLoading ? undefined : heat.value}>
+      <HeatLevelsContext.Provider value={{ levels: heat.isLoading ? undefined : heat.value, reload: heat.reload }}>
         <div class="ui-shell">
           <a class="ui-skip" href="#content">
             Skip to content

@@ -3,12 +3,13 @@ import type { HeatLevels } from '../../../../schemas/companies.ts'
 import { HeatWeights, type HeatWeightsAnswer } from '../../../../schemas/dashboard/heat.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import type { CompanyCorrections } from '../../../companies/corrections/corrections.ts'
+import { formatHeatWeights } from '../../../companies/heat.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { authorOf } from '../sessions.ts'
 
 export interface HeatDependencies {
-  readonly companies: ClickHouseCompanies
-  readonly corrections: CompanyCorrections
+  readonly companies: Pick<ClickHouseCompanies, 'heatLevels' | 'heatPreview'>
+  readonly corrections: Pick<CompanyCorrections, 'heatWeights' | 'intentPages' | 'setHeatWeights' | 'settingHistory'>
 }
 
 const PATH = '/api/tenants/:tenant/heat-weights'
@@ -24,11 +25,14 @@ export function heatRoutes({ companies, corrections }: HeatDependencies): Dashbo
       method: 'GET',
       path: '/api/tenants/:tenant/heat-levels',
       endsWithCaller: true,
-      async handle({ tenant }) {
-        const known = levels.get(tenant.id)
+      async handle({ tenant: { id } }) {
+        // In the key, because another process or the command line may have changed them.
+        const [weights, { pages }] = await Promise.all([corrections.heatWeights(id), corrections.intentPages(id)])
+        const key = [id, formatHeatWeights(weights), ...pages].join('\n')
+        const known = levels.get(key)
         if (known !== undefined) return json(known)
-        const found = await companies.heatLevels(tenant.id)
-        if (found.median !== null) levels.set(tenant.id, found)
+        const found = await companies.heatLevels(id, weights)
+        if (found.median !== null) levels.set(key, found)
         return json(found)
       },
     }),
@@ -58,11 +62,8 @@ export function heatRoutes({ companies, corrections }: HeatDependencies): Dashbo
       path: PATH,
       access: 'admin',
       body: HeatWeights,
-      async handle({ tenant, session, body }) {
-        const done = await corrections.setHeatWeights(tenant.id, { weights: body, by: authorOf(session) })
-        levels.delete(tenant.id)
-        return json(done)
-      },
+      handle: async ({ tenant, session, body }) =>
+        json(await corrections.setHeatWeights(tenant.id, { weights: body, by: authorOf(session) })),
     }),
   ]
 }

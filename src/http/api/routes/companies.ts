@@ -4,7 +4,7 @@ import { COMPANY_LIMITS, CompanyFilter } from '../../../../schemas/companies.ts'
 import { SEGMENT_LIMITS } from '../../../../schemas/segment.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { assertFilter } from '../../../companies/filter.ts'
-import { narrowed } from '../../../companies/narrow.ts'
+import { narrowed, SINGLE_VALUED } from '../../../companies/narrow.ts'
 import type { Segments } from '../../../companies/segments/segments.ts'
 import { formatWhere, parseTerms, parseWhere } from '../../../companies/where.ts'
 import { parseTimestamp } from '../../../pipeline/event/timestamp.ts'
@@ -169,6 +169,10 @@ const example = {
   heat: 61,
   fit: 'good',
   fit_reasons: ['Consumer Electronics'],
+  first_channel: 'paid search',
+  first_campaign: 'spring',
+  last_channel: 'email',
+  last_campaign: 'newsletter',
 }
 
 const TERMS = Object.entries(CompanyFilter.properties).map(([name, schema]) => ({
@@ -204,7 +208,8 @@ const listOperation: Operation = {
       description:
         'Name of a saved segment: only its companies. Further filters narrow it, and an answer is empty when no company can be in both. ' +
         '`days`, `from` and `to` set the days of the whole filter, so a segment with days of its own refuses them. Both can have other ' +
-        'values of `industry`, `category`, `country`, `classification`, `owner`, `status`, `fit`, numbers, `new_since`, `new_days`, `condition` and `…_not`, and of nothing else',
+        `values of ${SINGLE_VALUED.map((name) => `\`${name}\``).join(', ')}, numbers, \`new_since\`, \`new_days\`, \`condition\`, ` +
+        '`own` and `…_not`, and of nothing else. `own` of both may not be values of one column',
       schema: Type.String({ minLength: 1, maxLength: SEGMENT_LIMITS.nameMaxChars }),
     },
     {
@@ -215,7 +220,8 @@ const listOperation: Operation = {
         'Only companies with an event that was received at or after this time, or that people corrected since: a company that was ' +
         'renamed, tagged, hidden or shown again, the target of a merge, and both companies of a merge that was taken back. Hidden ' +
         'companies come with `hidden=with`; a merged one has no row any more. Events are stored some seconds after their receipt: ask ' +
-        'again from a few minutes before the last question',
+        'again from a few minutes before the last question. A change of the signs of `fit` changes no company here: read all of them ' +
+        'again after it',
       schema: Type.String({ format: 'rfc3339' }),
     },
     {

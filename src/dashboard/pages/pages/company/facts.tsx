@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
 import { Link } from 'wouter-preact'
-import type { ActivityAnswer } from '../../../../../schemas/dashboard/activity.ts'
 import type { CompanyAnswer } from '../../../../../schemas/dashboard/company.ts'
 import type { CompanyCorrection } from '../../../../../schemas/dashboard/corrections.ts'
 import type { OwnColumn } from '../../../../../schemas/facts.ts'
@@ -18,9 +17,7 @@ import { companiesPath, siteUrl } from '../../lib/company-links.ts'
 import { capitalised, counted } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
 import { ownText } from '../../lib/own-columns.ts'
-import { sourceText } from '../../lib/touches.ts'
-
-type Touches = Pick<ActivityAnswer, 'first_touch' | 'last_touch'>
+import { sourceText, type Touches } from '../../lib/touches.ts'
 
 interface FactsProps {
   readonly tenant: string

@@ -60,6 +60,7 @@ export function RefusedTable({ tenant, refused, count }: RefusedTableProps) {
         label="Refused companies"
         rows={refused}
         keyOf={({ company_id: id }) => id}
+        opensRows
         columns={[
           {
             key: 'company',

@@ -21,7 +21,7 @@ const LISTS = [
   ['industry', 'Industry', String],
   ['category', 'Category', String],
   ['country', 'Visits from', country],
-  ['classification', 'Class', String],
+  ['classification', 'Type', String],
   ['tag', 'Tag', String],
   ['status', 'Status', String],
 ] as const satisfies readonly (readonly [keyof CompanyChoices, string, (value: string) => string])[]

@@ -128,7 +128,7 @@ function Signs({ tenant, path, held, saved }: SignsProps) {
       {(isChanged || lines.length > 0) && (
         <Row justify="between">
           <Text tone="soft" role="status">
-            {isChanged ? 'Not saved yet: nobody sees these signs before you save them.' : ''}
+            {isChanged ? 'Not saved yet. Only you see these signs until you save them.' : ''}
           </Text>
           <Button variant="primary" disabled={!isChanged || saving.isBusy} onClick={save}>
             Save fit
@@ -147,7 +147,7 @@ function Signs({ tenant, path, held, saved }: SignsProps) {
   )
 }
 
-/** The server writes a condition in one spelling, and keeps the order of the lines. */
+/** The server writes a condition in one spelling, and keeps the order of the signs. */
 function foundOf(line: FitLine, preview: FitPreview | undefined) {
   return preview?.lines.find(({ is, where }) => is === line.is && where === line.where)
 }

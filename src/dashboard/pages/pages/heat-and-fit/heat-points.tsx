@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import {
   DEFAULT_HEAT_WEIGHTS,
   HEAT_PARTS,
@@ -18,6 +18,7 @@ import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { changeSetting } from '../../lib/corrections.ts'
 import { counted, number } from '../../lib/format.ts'
+import { HeatLevelsContext } from '../../lib/heat.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { usePreview } from '../../lib/use-preview.ts'
@@ -35,9 +36,14 @@ const WORDS: Readonly<Record<Part, readonly [label: string, hint: string]>> = {
 export function HeatPoints({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/heat-weights`
   const { value, error, reload } = useData<HeatWeightsAnswer>(path)
+  const levels = useContext(HeatLevelsContext)
+  const changed = () => {
+    reload()
+    levels.reload()
+  }
   return (
     <Section
-      title="What heat weighs"
+      title="Points of heat"
       description={`Heat has ${HEAT_POINTS} points. Give more of them to what shows interest on your site. A change applies to all companies at once.`}
     >
       {error !== undefined && <Problem error={error} onRetry={reload} />}
@@ -45,13 +51,19 @@ export function HeatPoints({ tenant }: { readonly tenant: string }) {
         error === undefined && <Loading rows={6} />
       ) : (
         <>
-          <Points key={JSON.stringify(value.weights)} tenant={tenant} path={path} held={value.weights} saved={reload} />
+          <Points
+            key={JSON.stringify(value.weights)}
+            tenant={tenant}
+            path={path}
+            held={value.weights}
+            saved={changed}
+          />
           <Disclosure summary="History of points">
             <CorrectionChanges
               tenant={tenant}
               changes={value.changes}
               none="These are the default points."
-              changed={reload}
+              changed={changed}
             />
           </Disclosure>
         </>

@@ -144,7 +144,7 @@ function Explanation({ result, asked }: ExplanationProps) {
         <Facts
           facts={[
             ['Rule of the workspace', tenant_rule === null ? 'none decides' : <code>{tenant_rule}</code>],
-            ['Rule of the class', <code key="rule">{rule}</code>],
+            ['Rule of the type', <code key="rule">{rule}</code>],
             ['Counts for the account', company_id ?? (isDoubtful ? 'none: the name is doubtful' : 'none')],
             ['Quality', `${quality} of 100`],
             ['Asked', classification === 'reserved' ? 'none: it is a reserved address' : asked.join(', ') || 'none'],

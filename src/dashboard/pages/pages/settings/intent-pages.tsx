@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import {
   INTENT_PAGES,
   type IntentPageMatch,
@@ -17,6 +17,7 @@ import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { changeSetting } from '../../lib/corrections.ts'
 import { counted } from '../../lib/format.ts'
+import { HeatLevelsContext } from '../../lib/heat.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { type Data, useData } from '../../lib/use-data.ts'
 
@@ -25,10 +26,12 @@ export function IntentPages({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/intent-pages`
   const list = useData<IntentPagesAnswer>(path)
   const matches = useData<IntentPageMatchesAnswer>(`${path}/matches`)
+  const levels = useContext(HeatLevelsContext)
   const restoring = useAction()
   const changed = () => {
     list.reload()
     matches.reload()
+    levels.reload()
   }
   const change = (wanted: IntentPagesWanted, done: string) =>
     changeSetting(tenant, 'intent-pages', wanted, done, changed)

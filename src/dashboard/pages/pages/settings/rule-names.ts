@@ -6,7 +6,7 @@ export const RULE_KIND_NAMES: Readonly<Record<RuleKind, string>> = {
   is: 'Network of an organisation',
   'never-noise': 'Never noise',
   'always-noise': 'Always noise',
-  keep: 'Keep a class',
+  keep: 'Keep a type',
 }
 
 export const UNCLASSIFIED_NAMES: Readonly<Record<Unclassified, string>> = {

@@ -203,7 +203,7 @@ function UnclassifiedChoice({
         <Stack>
           <Row align="end">
             <Select
-              label="Organisations of unknown class"
+              label="Organisations of unknown type"
               value={chosen}
               error={saving.error}
               options={Object.entries(UNCLASSIFIED_NAMES).map(([value, label]) => ({ value, label }))}
