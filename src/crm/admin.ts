@@ -38,7 +38,7 @@ export class CrmAdmin {
     const token = given.token.trim()
     const { tokenMinChars: least, tokenMaxChars: most } = CRM_LIMITS
     if (token.length < least || token.length > most || !new RegExp(CRM_TOKEN).test(token)) {
-      throw new InputError('this is no access token: copy the one of the private app, such as pat-eu1-…', {
+      throw new InputError('this is no access token: copy the one of the private app, for example pat-eu1-…', {
         field: 'token',
       })
     }

@@ -3,6 +3,7 @@ import { CRM_LIMITS, type CrmRefusal, type CrmRun } from '../../schemas/crm.ts'
 import type { BroughtFact, CompanyCorrections } from '../companies/corrections/corrections.ts'
 import { retryDelayMs } from '../exports/schedule.ts'
 import { DAY_MS } from '../pipeline/event/outcomes.ts'
+import { HUBSPOT } from '../run/authors.ts'
 import type { Clock } from '../run/clock.ts'
 import { cutText } from '../run/cut-text.ts'
 import { LeaseLostError } from '../run/errors.ts'
@@ -40,8 +41,6 @@ const RUN_MS = 7_200_000
 /** Tenants at a time. */
 const RUNS_AT_ONCE = 4
 const ERROR_CHARS = 500
-/** The author of values that are read from HubSpot. */
-export const BROUGHT_BY = 'HubSpot'
 
 type Counts = Omit<CrmRun, 'at' | 'took_ms' | 'error'>
 interface Progress {
@@ -179,7 +178,7 @@ export class CrmSyncer extends LeasedService {
     }
     signal.throwIfAborted()
     await this.#assertCurrent(connection)
-    counts.brought = await corrections.bring(tenantId, BROUGHT_BY, brought)
+    counts.brought = await corrections.bring(tenantId, HUBSPOT, brought)
   }
 
   /** @throws Error when the connection was ended or replaced, or its tenant removed: nothing more is sent or read */
@@ -195,7 +194,7 @@ export class CrmSyncer extends LeasedService {
       return open(connection)
     } catch (error) {
       if (!(error instanceof SecretError)) throw error
-      throw new CrmStoppedError(`the token of ${BROUGHT_BY} ${error.message.split(':')[0]}: connect again`)
+      throw new CrmStoppedError(`the token of ${HUBSPOT} ${error.message.split(':')[0]}: connect again`)
     }
   }
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { CrmAnswer } from '../../schemas/dashboard/crm.ts'
-import { BROUGHT_BY } from '../../src/crm/syncer.ts'
 import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
+import { HUBSPOT } from '../../src/run/authors.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { TenantCopies } from '../../src/tenants/redis/tenant-copies.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
@@ -179,10 +179,20 @@ test('owner and status come back, and what a person typed later stays', async (t
     ['d.example', 'bob@us.example', 'partner'],
   ])
   const [change] = await corrections.history(tenant)
-  assert.deepEqual([change!.by, change!.companies], [BROUGHT_BY, 3])
+  assert.deepEqual([change!.by, change!.companies], [HUBSPOT, 3])
   const changes = (await corrections.history(tenant)).length
   assert.equal((await run()).brought, 0)
   assert.equal((await corrections.history(tenant)).length, changes)
+
+  // HubSpot's clock is ahead of ours: the value that it brought is not brought again over a later one of a person.
+  server.nowMs = START + 20_000
+  server.set(c!, { hubspot_owner_id: '2' })
+  clock.nowMs = START + 6_000
+  assert.equal((await run()).brought, 1)
+  clock.nowMs = START + 7_000
+  await type('c.example', { owner: 'Zoe' })
+  assert.equal((await run()).brought, 0)
+  assert.deepEqual((await facts())[2], ['c.example', 'Zoe', ''])
 
   // A value that HubSpot brought ends with it; one of a person does not.
   server.nowMs = START + 6_000

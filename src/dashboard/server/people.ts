@@ -3,6 +3,7 @@ import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from '../../../schemas/dashboard/limi
 import type { DashboardRole, TenantRole } from '../../../schemas/dashboard/roles.ts'
 import type { Maker } from '../../../schemas/maker.ts'
 import type { Clock } from '../../run/clock.ts'
+import { isReservedName } from '../../run/authors.ts'
 import { readDisplayName } from '../../run/display-name.ts'
 import { InputError } from '../../run/errors.ts'
 import { type Grant, makerIdOf, personMaker, personOfMaker, type Sessions, type SignIn } from './sessions.ts'
@@ -193,7 +194,9 @@ function unknownPerson(): InputError {
 
 /** @throws InputError */
 export function validName(text: string): string {
-  return readDisplayName(text, "a person's name", NAME_CHARS_MAX).replace(/\s+/g, ' ')
+  const name = readDisplayName(text, "a person's name", NAME_CHARS_MAX).replace(/\s+/g, ' ')
+  if (isReservedName(name)) throw new InputError(`"${name}" is the author of changes that ipid makes: choose another name`)
+  return name
 }
 
 function validEmail(text: string): string {
