@@ -341,6 +341,18 @@ test('commands connect, wait for a sync, show what was refused, and disconnect',
   const { connection } = JSON.parse(connected.stdout) as CrmAnswer
   assert.deepEqual([connection!.segment!.name, connection!.runs.length, connection!.runs[0]!.created], ['German', 1, 2])
   assert.doesNotMatch(connected.stdout, new RegExp(TOKEN))
+  // A new token goes on with the segment.
+  const segmentOf = async (args: readonly string[]) => {
+    const result = await run(['connect', '--json', ...args], TOKEN)
+    assert.equal(result.code, 0, result.stderr)
+    return (JSON.parse(result.stdout) as CrmAnswer).connection!.segment?.name
+  }
+  assert.equal(await segmentOf([]), 'German')
+  await refused(['connect', '--all', '--segment', 'German'], 2, /give --segment or --all: not both/, TOKEN)
+  const removed = await runCommand(['segment', 'remove', tenant, 'German'], { env: { REDIS_URL: redis.url } })
+  assert.match(removed.stderr, /the connection to HubSpot needs segment German: remove it first/)
+  assert.equal(await segmentOf(['--all']), undefined)
+  assert.equal(await segmentOf(['--segment', 'German']), 'German')
   server.records[0]!.archived = true
   const { stdout } = await run(['sync'])
   assert.match(stdout, /companies +of segment German\n/)

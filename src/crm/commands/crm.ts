@@ -14,6 +14,7 @@ import type { CrmAdmin } from '../admin.ts'
 interface CrmOptions {
   readonly tenant: string
   readonly segment?: string
+  readonly all?: true
   readonly wait: number
   readonly json?: boolean
 }
@@ -31,14 +32,16 @@ export function crmCommand(context: CliContext): Command {
     'connect',
     'connect HubSpot, or replace its token; the token of the private app is read from HUBSPOT_TOKEN or the terminal',
   )
-    .option('--segment <name>', 'send only companies of this segment')
+    .option('--segment <name>', 'send only companies of this segment; default: as before, at first all')
+    .option('--all', 'send all companies with a domain')
     .addOption(waitOption('how long to wait for the first run'))
-    .action(async ({ tenant, segment, wait, json }: CrmOptions, command: Command) => {
+    .action(async ({ tenant, segment, all, wait, json }: CrmOptions, command: Command) => {
+      if (all && segment !== undefined) throw new InputError('give --segment or --all: not both')
       const token = context.env.HUBSPOT_TOKEN || (await askSecret('Access token of the private app: ', context))
       if (!token) throw new InputError('an access token is needed: set HUBSPOT_TOKEN')
       await manage(context, tenant, command, async (admin, segmentId) => {
-        const segment_id = segment === undefined ? undefined : await segmentId(segment)
-        await admin.connect(tenant, { token, segment_id, by: COMMAND_LINE })
+        const chosen = segment !== undefined ? await segmentId(segment) : all ? undefined : await keptSegment(admin, tenant)
+        await admin.connect(tenant, { token, segment_id: chosen, by: COMMAND_LINE })
         await ran(admin, tenant, await admin.sync(tenant), wait)
         await show(context, admin, tenant, json)
       })
@@ -67,6 +70,14 @@ export function crmCommand(context: CliContext): Command {
     },
   )
   return root
+}
+
+/** The segment of the connection that is replaced; undefined: all companies. @throws InputError when it was removed */
+async function keptSegment(admin: CrmAdmin, tenant: string): Promise<string | undefined> {
+  const segment = (await admin.shown(tenant)).connection?.segment
+  if (segment?.name === null)
+    throw new InputError('the segment of this connection was removed: give --segment with another one, or --all')
+  return segment?.segment_id
 }
 
 /** Waits for the run that answers a request. @throws UnavailableError when it fails, or takes longer */
