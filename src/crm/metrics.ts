@@ -23,7 +23,8 @@ export function createCrmMetrics(registry: Registry, crm: Pick<RedisCrm, 'all' |
   })
   for (const result of RESULTS) companies.inc({ result }, 0)
   const states = sharedRead(() => readStates(crm), { ...QUICK_READ, freshMs: 14_000 })
-  const help = 'Connections to a CRM by state: ok, failed (the last run ended early), or stopped (until a person does something)'
+  const help =
+    'Connections to a CRM by state: ok, failed (the last run ended early), or stopped (until a person does something)'
   gaugesOf(registry)('ipid_crm_connections', help, ['state'], async (set) => {
     for (const [state, count] of Object.entries(await states())) set({ state }, count)
   })

@@ -50,7 +50,9 @@ export class OutgoingCompanies {
     const inSegment = segment && (await this.#idsOf(tenantId, segment, signal))
     const { chosen, unfit, leftOut } = await this.#choose(tenantId, inSegment, signal)
     // Last, so that it holds the names of the chosen companies only.
-    const companies = new Map([...chosen].map((company) => [company.company_id, { ...company, segments: [] as string[] }]))
+    const companies = new Map(
+      [...chosen].map((company) => [company.company_id, { ...company, segments: [] as string[] }]),
+    )
     for (const { name, where } of segments) {
       for await (const ids of this.#companies.ids(tenantId, parseWhere(where), signal))
         for (const id of ids) companies.get(id)?.segments.push(name)
@@ -60,7 +62,8 @@ export class OutgoingCompanies {
 
   async #idsOf(tenantId: string, { where }: Pick<Segment, 'where'>, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const found = new Set<string>()
-    for await (const ids of this.#companies.ids(tenantId, parseWhere(where), signal)) for (const id of ids) found.add(id)
+    for await (const ids of this.#companies.ids(tenantId, parseWhere(where), signal))
+      for (const id of ids) found.add(id)
     return found
   }
 

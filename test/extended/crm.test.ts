@@ -287,6 +287,26 @@ test('two processes sync one after the other, and a lost answer makes no second 
   assert.equal(most, 1)
 })
 
+test('a sync in progress ends with its connection, and the next one does what is left', async (t) => {
+  const { server, visits, begin, connect, tenant, crm, admin } = await start(t, 'replaced')
+  await visits(Array.from({ length: 120 }, (_, i) => `c${i}.example`))
+  let isFirst = true
+  server.done = async ({ call }) => {
+    if (!isFirst || !call.includes('upsert')) return undefined
+    isFirst = false
+    await admin.disconnect(tenant)
+    await connect()
+    return undefined
+  }
+  await connect()
+  await begin()
+  const { runs } = await until(
+    () => crm.state(tenant),
+    (state) => state.runs.length > 0,
+  )
+  assert.deepEqual([runs[0]!.unchanged, runs[0]!.created], [50, 70])
+})
+
 test('a deleted tenant leaves nothing, and a backup comes back stopped', async (t) => {
   const { visit, begin, run, connect, tenant, client, clock, crm, server } = await start(t, 'gone')
   await visit('a.example')

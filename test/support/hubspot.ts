@@ -57,9 +57,11 @@ interface Answer {
   readonly headers?: Record<string, string>
 }
 
-const DEFAULTS: Property[] = ['name', 'domain', 'hs_additional_domains', 'hubspot_owner_id', 'lifecyclestage'].map((name) => ({
-  ...{ name, type: 'string', fieldType: 'text', label: name, groupName: 'companyinformation' },
-}))
+const DEFAULTS: Property[] = ['name', 'domain', 'hs_additional_domains', 'hubspot_owner_id', 'lifecyclestage'].map(
+  (name) => ({
+    ...{ name, type: 'string', fieldType: 'text', label: name, groupName: 'companyinformation' },
+  }),
+)
 
 class Refused extends Error {
   readonly answer: Answer

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
+import { COMMAND_LINE } from '../../run/authors.ts'
 import { systemClock } from '../../run/clock.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { poll } from '../../run/loop.ts'
 import type { CliContext } from '../../terminal/context.ts'
-import { COMMAND_LINE } from '../../run/authors.ts'
 import { waitOption } from '../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs, printTable } from '../../terminal/print.ts'
 import { askSecret } from '../../terminal/secret.ts'
@@ -40,7 +40,8 @@ export function crmCommand(context: CliContext): Command {
       const token = context.env.HUBSPOT_TOKEN || (await askSecret('Access token of the private app: ', context))
       if (!token) throw new InputError('an access token is needed: set HUBSPOT_TOKEN')
       await manage(context, tenant, command, async (admin, segmentId) => {
-        const chosen = segment !== undefined ? await segmentId(segment) : all ? undefined : await keptSegment(admin, tenant)
+        const chosen =
+          segment !== undefined ? await segmentId(segment) : all ? undefined : await keptSegment(admin, tenant)
         await admin.connect(tenant, { token, segment_id: chosen, by: COMMAND_LINE })
         await ran(admin, tenant, await admin.sync(tenant), wait)
         await show(context, admin, tenant, json)

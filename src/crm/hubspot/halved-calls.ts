@@ -34,7 +34,7 @@ export class HalvedCalls {
       }
       if (++this.#refusedInRow >= REFUSED_MAX)
         throw new Error(
-          `HubSpot refuses all companies: ${error.message}. Compare the properties of the group ipid there with src/crm/README.md`,
+          `HubSpot refuses all companies: ${error.message}. Was a property of the group ipid changed there? Delete it: the next sync makes it again`,
         )
       const half = Math.ceil(inputs.length / 2)
       const first = await this.answers(inputs.slice(0, half), ask, refuse)

@@ -85,7 +85,8 @@ export class HubSpot implements Crm {
   ): Promise<SyncedCompanies> {
     const refusals = new Refusals()
     const known = new Map<string, HubSpotCompany>()
-    for (const found of await this.#read(companies, false, refusals, signal)) known.set(found.properties[KEY] ?? '', found)
+    for (const found of await this.#read(companies, false, refusals, signal))
+      known.set(found.properties[KEY] ?? '', found)
     const updates: Input[] = []
     let unchanged = 0
     for (const company of companies) {
@@ -201,7 +202,9 @@ export class HubSpot implements Crm {
     signal: AbortSignal,
   ): Promise<number> {
     const ask = async (part: readonly Input[]) => {
-      const body = { inputs: part.map(({ company, ...input }) => ({ ...input, objectWriteTraceId: company.company_id })) }
+      const body = {
+        inputs: part.map(({ company, ...input }) => ({ ...input, objectWriteTraceId: company.company_id })),
+      }
       const batch = await this.#wire.call<Batch>(`${COMPANIES}/batch/${how}`, body, signal)
       // An error that names no company: only one alone shows whose it is.
       if (part.some((input) => faultOf(input, batch) === undefined))

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from '../../../schemas/dashboard/limits.ts'
 import type { DashboardRole, TenantRole } from '../../../schemas/dashboard/roles.ts'
 import type { Maker } from '../../../schemas/maker.ts'
-import type { Clock } from '../../run/clock.ts'
 import { isReservedName } from '../../run/authors.ts'
+import type { Clock } from '../../run/clock.ts'
 import { readDisplayName } from '../../run/display-name.ts'
 import { InputError } from '../../run/errors.ts'
 import { type Grant, makerIdOf, personMaker, personOfMaker, type Sessions, type SignIn } from './sessions.ts'
@@ -195,7 +195,8 @@ function unknownPerson(): InputError {
 /** @throws InputError */
 export function validName(text: string): string {
   const name = readDisplayName(text, "a person's name", NAME_CHARS_MAX).replace(/\s+/g, ' ')
-  if (isReservedName(name)) throw new InputError(`"${name}" is the author of changes that ipid makes: choose another name`)
+  if (isReservedName(name))
+    throw new InputError(`"${name}" is the author of changes that ipid makes: choose another name`)
   return name
 }
 

@@ -80,7 +80,10 @@ const REFUSED: [flags: Flags, message: RegExp][] = [
   [{ rdns: 'yes' }, /^--rdns "yes": must be one of on, off$/],
   [{ partitions: '0' }, /^--partitions "0": must be a whole number from 1/],
   [{ sinkShares: '5' }, /^--sink-shares "5": must be at most PARTITIONS, which is 4$/],
-  [{ hubspotUrl: 'http://api.hubapi.com' }, /^HUBSPOT_URL must be https, because it gets tokens; http needs WEBHOOK_PRIVATE=on$/],
+  [
+    { hubspotUrl: 'http://api.hubapi.com' },
+    /^HUBSPOT_URL must be https, because it gets tokens; http needs WEBHOOK_PRIVATE=on$/,
+  ],
   [{ redisMaxMemoryBytes: '1mb' }, /^--redis-max-memory "1mb": must be bytes, or a size/],
   [{ redisFsync: 'sometimes' }, /^--redis-fsync/],
 ]

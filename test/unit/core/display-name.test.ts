@@ -81,6 +81,9 @@ test('a name is trimmed, and bounded', () => {
 
 test('no person is called like an author of changes that is no person', () => {
   for (const name of ['HubSpot', ' hubspot ', 'command  line', 'Command Line'])
-    assert.throws(() => validName(name), /^InputError: ".*" is the author of changes that ipid makes: choose another name$/)
+    assert.throws(
+      () => validName(name),
+      /^InputError: ".*" is the author of changes that ipid makes: choose another name$/,
+    )
   assert.equal(validName('HubSpot Admin'), 'HubSpot Admin')
 })

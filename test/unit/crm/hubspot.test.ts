@@ -186,7 +186,10 @@ test('when HubSpot refuses every company, a run ends with the reason after some 
   }
   await assert.rejects(ended(), (error: Error) => {
     assert.ok(!(error instanceof CrmStoppedError))
-    assert.match(error.message, /^HubSpot refuses all companies: ipid_visits is not a number property\. Compare/)
+    assert.match(
+      error.message,
+      /^HubSpot refuses all companies: ipid_visits is not a number property\. Was a property of the group ipid changed/,
+    )
     return true
   })
   const writes = server.calls('batch/upsert').length
