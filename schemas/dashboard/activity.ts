@@ -70,7 +70,7 @@ export const ActivityAnswer = Type.Object({
   accounts: Type.Array(InSessions),
   /** Whether older events of these days were left out, see `ACTIVITY_LIMITS.summedEvents`. */
   is_cut: Type.Boolean(),
-  /** Of all time. Null: no event names a page. */
+  /** Of all time. Null: no event has a URL. */
   first_touch: Type.Union([Touch, Type.Null()]),
   last_touch: Type.Union([Touch, Type.Null()]),
 })

@@ -19,7 +19,7 @@ export type ChannelsQuery = Static<typeof ChannelsQuery>
 export const ChannelsAnswer = Type.Object({
   /** Companies with a visit on these days. */
   companies: Type.Integer(),
-  /** An empty channel: no event of the company names a page. */
+  /** An empty channel: no event of the company has a URL. */
   channels: Type.Array(Type.Object({ channel: Type.Enum([...CHANNELS, '']), companies: Type.Integer() })),
   campaigns: Type.Array(Type.Object({ campaign: Type.String(), companies: Type.Integer() })),
   /** Sources that have one: not those of direct touches. */

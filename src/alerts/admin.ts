@@ -226,8 +226,9 @@ export class AlertAdmin {
 
   /** Ends a subscription at the request of its receiver: a new one has to be confirmed again. */
   async unsubscribe(digest: Digest): Promise<void> {
-    await this.remove(digest)
+    // First: killed in between, a repeat of the request still finds the digest.
     await this.#options.addresses.forget({ tenantId: digest.tenantId, address: digest.target })
+    await this.remove(digest)
   }
 
   /** The address that must confirm a new alert; undefined: none must. */

@@ -7,7 +7,7 @@ import { companyDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
 
 /*
  * Where companies came from. A touch is what an event says of that: source, medium and campaign (`events.touch`). The first touch of a
- * company is that of its earliest event with a page. The last one is the latest that is not direct, or direct if all are, as in the last
+ * company is that of its earliest event with a URL. The last one is the latest that is not direct, or direct if all are, as in the last
  * non-direct click of Google Analytics: a visit by a bookmark does not take the place of the advertisement that made the company known.
  */
 
@@ -38,8 +38,8 @@ const SOCIAL_HOSTS = [
 ]
 
 const oneOf = (names: readonly string[]) => names.join('|')
-const SEARCH = `^(?:(?:[a-z]{1,3}|search)\\.)*(?:${oneOf(SEARCH_SITES)})(?:\\.[a-z]{2,3}){0,2}$|^com\\.google\\.android\\.googlequicksearchbox$`
-const SOCIAL = `^(?:[a-z]{1,3}\\.|mobile\\.|out\\.|away\\.|old\\.)*(?:${oneOf(SOCIAL_SITES)})(?:\\.[a-z]{2,6}){0,2}$`
+const SEARCH = `^(?:(?:[a-z]{1,3}|search)\\.)*(?:${oneOf(SEARCH_SITES)})(?:\\.(?:com?|net|org))?(?:\\.[a-z]{2,6})?$|^com\\.google\\.android\\.googlequicksearchbox$`
+const SOCIAL = `^(?:[a-z]{1,3}\\.|mobile\\.|out\\.|away\\.|old\\.)*(?:${oneOf(SOCIAL_SITES)})(?:\\.(?:com?|net|org))?(?:\\.[a-z]{2,6})?$`
 
 const EMAIL = ['email', 'e-mail', 'e_mail', 'e mail']
 const SOCIAL_MEDIA = ['social', 'social-network', 'social-media', 'sm', 'social network', 'social media']
@@ -57,7 +57,7 @@ function channelSql(source: string, medium: string, campaign: string): string {
   const isPaid = `match(${medium}, ${quote('^(.*cp.*|ppc|retargeting|paid.*)$')})`
   const is = (...media: readonly string[]) => `${medium} IN (${quoted(media)})`
   const rules: readonly (readonly [condition: string, channel: Channel])[] = [
-    [`${source} IN ('', 'direct', '(direct)') AND ${is('', '(none)', '(not set)')} AND ${campaign} = ''`, 'direct'],
+    [`${source} = '' AND ${medium} = '' AND ${campaign} = ''`, 'direct'],
     [`${isSearch} AND ${isPaid}`, 'paid search'],
     [`${isSocial} AND ${isPaid}`, 'paid social'],
     [is('display', 'banner', 'expandable', 'interstitial', 'cpm'), 'display'],

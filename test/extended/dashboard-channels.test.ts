@@ -33,12 +33,15 @@ const URL = `${SITE}/`
 const EVENTS: readonly (readonly [extra: Readonly<Record<string, unknown>>, touch: string | null])[] = [
   [{ url: URL }, 'direct|||'],
   [{ url: '/pricing' }, 'direct|||'],
+  // A URL without a host is of an unknown site, which may be that of the referrer.
+  [{ url: '/pricing', referrer: URL }, 'direct|||'],
   [{}, null],
   // Its own site, also under another name.
   [{ url: URL, referrer: `${SITE}/pricing` }, 'direct|||'],
   [{ url: URL, referrer: 'https://blog.shop.example/' }, 'direct|||'],
   [{ url: 'http://localhost:3000/', referrer: 'http://localhost:3000/a' }, 'direct|||'],
-  [{ url: `${URL}?utm_source=(direct)&utm_medium=(none)` }, 'direct|(direct)|(none)|'],
+  [{ url: `${URL}?utm_source=(direct)&utm_medium=(none)` }, 'direct|||'],
+  [{ url: `${URL}?utm_source=direct&utm_campaign=mailing` }, 'other campaign|direct||mailing'],
   [{ url: URL, referrer: 'https://www.google.com/' }, 'organic search|google.com|referral|'],
   [{ url: URL, referrer: 'https://www.google.co.uk/search' }, 'organic search|google.co.uk|referral|'],
   [{ url: URL, referrer: 'https://de.search.yahoo.com/' }, 'organic search|de.search.yahoo.com|referral|'],
@@ -50,7 +53,10 @@ const EVENTS: readonly (readonly [extra: Readonly<Record<string, unknown>>, touc
   [{ url: URL, referrer: 'https://google.com.evil.example/' }, 'referral|google.com.evil.example|referral|'],
   [{ url: URL, referrer: 'https://notgoogle.com/' }, 'referral|notgoogle.com|referral|'],
   [{ url: URL, referrer: 'https://chatgpt.com/' }, 'referral|chatgpt.com|referral|'],
-  [{ referrer: 'https://partner.example/' }, 'referral|partner.example|referral|'],
+  [{ referrer: 'https://partner.example/', utm_source: 'news' }, null],
+  [{ url: URL, referrer: 'https://ask.ibm.com/' }, 'referral|ask.ibm.com|referral|'],
+  [{ url: URL, referrer: 'https://threads.acme.com/' }, 'referral|threads.acme.com|referral|'],
+  [{ url: URL, referrer: 'https://www.google.com.tr/' }, 'organic search|google.com.tr|referral|'],
   [{ url: URL, referrer: 'nonsense' }, 'direct|||'],
   [{ url: URL, referrer: 'https://www.linkedin.com/' }, 'organic social|linkedin.com|referral|'],
   [{ url: URL, referrer: 'https://lnkd.in/x' }, 'organic social|lnkd.in|referral|'],
@@ -58,6 +64,8 @@ const EVENTS: readonly (readonly [extra: Readonly<Record<string, unknown>>, touc
   [{ url: URL, referrer: 'https://l.facebook.com/' }, 'organic social|l.facebook.com|referral|'],
   [{ url: `${URL}?gclid=abc`, referrer: 'https://www.google.com/' }, 'paid search|google|cpc|'],
   [{ url: `${URL}?a=1&msclkid=abc` }, 'paid search|bing|cpc|'],
+  [{ url: `${URL}?utm_campaign=123&gclid=abc` }, 'paid search|google|cpc|123'],
+  [{ url: `${URL}?dclid=abc` }, 'display|dv360|cpm|'],
   [{ url: `${URL}?li_fat_id=abc` }, 'paid social|linkedin|cpc|'],
   [{ url: `${URL}?notgclid=abc` }, 'direct|||'],
   // A campaign comes before the rest.

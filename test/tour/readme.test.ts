@@ -73,7 +73,7 @@ test('the tour of README.md works as written, and its company is on the dashboar
     t.after(() => context.close())
     const { page, assertClean } = await openWatched(context, new URL(ready.dashboard_url).origin)
     await page.goto(ready.dashboard_url)
-    await page.getByRole('link', { name: 'Companies' }).click()
+    await page.getByRole('link', { name: 'Companies', exact: true }).click()
     const row = page.getByRole('row').filter({ hasText: 'apple.com' })
     await row.waitFor()
     await row.getByRole('link').first().click()

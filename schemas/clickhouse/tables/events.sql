@@ -138,16 +138,19 @@ CREATE TABLE IF NOT EXISTS events
     COMMENT 'Page of the event: host without www. and path of url, with * for ids in the path; begins with / when url names no host; empty when there is no url' CODEC(ZSTD(1)),
   touch LowCardinality(String) MATERIALIZED
     multiIf(
-      utm_source != '' OR utm_medium != '' OR utm_campaign != '',
+      url = '', '',
+      (utm_source != '' OR utm_medium != '')
+        AND NOT (lowerUTF8(utm_source) IN ('', 'direct', '(direct)') AND lowerUTF8(utm_medium) IN ('', '(none)', '(not set)') AND utm_campaign = ''),
         concat(lowerUTF8(leftUTF8(utm_source, 100)), '\x1f', lowerUTF8(leftUTF8(utm_medium, 100)), '\x1f', leftUTF8(utm_campaign, 200)),
-      multiSearchAny(url, ['?gclid=', '&gclid=', '?gbraid=', '&gbraid=', '?wbraid=', '&wbraid=', '?dclid=', '&dclid=']), 'google\x1fcpc\x1f',
-      multiSearchAny(url, ['?msclkid=', '&msclkid=']), 'bing\x1fcpc\x1f',
-      multiSearchAny(url, ['?li_fat_id=', '&li_fat_id=']), 'linkedin\x1fcpc\x1f',
-      domainWithoutWWW(referrer) != '' AND cutToFirstSignificantSubdomain(referrer) != cutToFirstSignificantSubdomain(url),
+      multiSearchAny(url, ['?gclid=', '&gclid=', '?gbraid=', '&gbraid=', '?wbraid=', '&wbraid=']), concat('google\x1fcpc\x1f', leftUTF8(utm_campaign, 200)),
+      multiSearchAny(url, ['?dclid=', '&dclid=']), concat('dv360\x1fcpm\x1f', leftUTF8(utm_campaign, 200)),
+      multiSearchAny(url, ['?msclkid=', '&msclkid=']), concat('bing\x1fcpc\x1f', leftUTF8(utm_campaign, 200)),
+      multiSearchAny(url, ['?li_fat_id=', '&li_fat_id=']), concat('linkedin\x1fcpc\x1f', leftUTF8(utm_campaign, 200)),
+      utm_campaign != '', concat('\x1f\x1f', leftUTF8(utm_campaign, 200)),
+      domain(url) != '' AND domainWithoutWWW(referrer) != '' AND cutToFirstSignificantSubdomain(referrer) != cutToFirstSignificantSubdomain(url),
         concat(lowerUTF8(leftUTF8(domainWithoutWWW(referrer), 100)), '\x1freferral\x1f'),
-      url != '', '\x1f\x1f',
-      '')
-    COMMENT 'Where the visitor came from: source, medium and campaign with \\x1f between them, of the campaign, else of the click id of an advertisement, else of a referrer of another site. Three empty ones: directly. Empty when the event names no page' CODEC(ZSTD(1)),
+      '\x1f\x1f')
+    COMMENT 'Where the visitor came from: source, medium and campaign with \\x1f between them, of the campaign, else of the click id of an advertisement, else of a referrer of another site. Three empty ones: directly. Empty when the event has no url' CODEC(ZSTD(1)),
   company UInt64 MATERIALIZED if(company_id = '', 0, sipHash64(company_id)) COMMENT 'Number of the organisation: sipHash64 of company_id; 0 when none is known',
   visitor UInt64 MATERIALIZED sipHash64(ip) COMMENT 'Number of the address: sipHash64 of ip',
   visit UInt64 ALIAS cityHash64(visitor, toDate32(timestamp)) COMMENT 'Visit that the event belongs to: a distinct visitor on a UTC day',

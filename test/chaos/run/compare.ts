@@ -24,7 +24,9 @@ export async function compareTables(ledger: Ledger, query: Query): Promise<Verdi
   await compareOutcomes(ledger, query, stored.length, verdict)
   const ofSources = await query(`SELECT count() FROM events WHERE tenant_id = '${ledger.tenantId}' AND source_id != ''`)
   // Without this, a source that refuses everything would go unseen: its events are sent again in another way.
-  if (Number(ofSources) === 0) note(verdict, 'wrong', `${ledger.tenantId}: no event of its source is stored`)
+  // A few requests may all be repeats.
+  if (Number(ofSources) === 0 && ledger.sourceAnswers >= 5)
+    note(verdict, 'wrong', `${ledger.tenantId}: no event of its source is stored`)
   return { ...verdict, stored: stored.length }
 }
 

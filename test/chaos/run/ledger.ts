@@ -28,6 +28,8 @@ export class Ledger {
   readonly apiKey: string
   /** Key of a source of kind `http`. */
   readonly sourceKey: string
+  /** Requests to the source that it accepted, or refused for their content. */
+  sourceAnswers = 0
   /** Keys of events that are sent until they are answered with success: each is stored once. */
   readonly sure: string[] = []
   readonly groups: Group[] = []

@@ -115,6 +115,8 @@ export class Load {
     const answer = isOfSource
       ? await post(`${url()}/s/http/${ledger.sourceKey}`, {}, JSON.stringify(events), onAnswer)
       : await this.#post('/v1/ingest', JSON.stringify({ events }))
+    // 429 and 5xx are answers of a fault.
+    if (isOfSource && answer !== undefined && answer.status < 429) ledger.sourceAnswers++
     if (answer?.status !== 200) return false
     ledger.answered(keys)
     return true
