@@ -32,6 +32,6 @@ export const ChangeSegmentBody = Type.Object(
 )
 export type ChangeSegmentBody = Static<typeof ChangeSegmentBody>
 
-/** `POST /api/tenants/:tenant/segments/remove`, refused while an alert or an export needs it. */
+/** `POST /api/tenants/:tenant/segments/remove`, refused while an alert, an export or a CRM needs it. */
 export const RemoveSegmentBody = Type.Object({ segment_id: SegmentId }, { additionalProperties: false })
 export type RemoveSegmentBody = Static<typeof RemoveSegmentBody>

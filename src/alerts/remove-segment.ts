@@ -8,14 +8,18 @@ interface SegmentUsers {
   /** Alerts of a tenant, and subscriptions to its digest. */
   readonly records: (tenantId: string) => Promise<readonly Alert[]>
   readonly exports: Pick<RedisExports, 'list'>
+  /** Connections to a CRM. */
+  readonly crm: {
+    readonly list: (tenantId: string) => Promise<readonly { readonly name: string; readonly segment_id?: string }[]>
+  }
 }
 
 /**
- * Removes a segment that no alert and no export needs. If one is created at the same time, it is paused later.
+ * Removes a segment that no alert, no export and no CRM needs. If one is created at the same time, it is paused later; a CRM stops.
  * @throws InputError when one needs it, or there is none
  */
 export async function removeSegment(
-  { segments, records, exports }: SegmentUsers,
+  { segments, records, exports, crm }: SegmentUsers,
   tenantId: string,
   id: string,
 ): Promise<void> {
@@ -28,6 +32,7 @@ export async function removeSegment(
     ['alert', namesOf(known.filter(isAlert))],
     ['digest', namesOf(known.filter(isDigest).map((digest) => ({ ...digest, name: `for ${digest.target}` })))],
     ['export', namesOf(await exports.list(tenantId))],
+    ['connection to', namesOf(await crm.list(tenantId))],
   ] as const) {
     if (users.length === 0) continue
     const needs = users.length === 1 ? `the ${kind} ${users[0]} needs` : `the ${kind}s ${users.join(', ')} need`

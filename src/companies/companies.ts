@@ -113,7 +113,7 @@ export function namedSources(tenants: Pick<TenantStore, 'listSources'>): Sources
 
 /**
  * Reads the companies of a tenant. Callers must check filters with `assertFilter`. Every call rejects with
- * `UnavailableError` when a table is missing or ClickHouse does not answer in time. All calls except `rows` reject with
+ * `UnavailableError` when a table is missing or ClickHouse does not answer in time. All calls except `rows` and `ids` reject with
  * `BackpressureError` when there are too many.
  */
 export class ClickHouseCompanies {

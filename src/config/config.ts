@@ -126,6 +126,10 @@ function readAround(
     }),
   )
   problems.of(() => {
+    if (taken.includes('hubspotUrl') && values.hubspotUrl?.startsWith('http:') && values.webhookPrivate !== 'on')
+      throw new InputError('HUBSPOT_URL must be https, because it gets tokens; http needs WEBHOOK_PRIVATE=on')
+  })
+  problems.of(() => {
     if (taken.includes('backupUrl')) assertApart(values)
   })
   const byVariable = Object.fromEntries(pipeline.settings.map((setting) => [setting.env, setting]))

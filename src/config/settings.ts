@@ -217,7 +217,7 @@ export const SETTINGS = {
     'HUBSPOT_URL',
     'url',
     'https://api.hubapi.com',
-    "http(s)://host[:port] of HubSpot's API, or of a proxy to it",
+    "https://host[:port] of HubSpot's API, or of a proxy to it; with WEBHOOK_PRIVATE=on also http",
     httpOrigin,
   ),
   webhookPrivate: setting(

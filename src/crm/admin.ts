@@ -7,7 +7,7 @@ import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
 import { SecretBox } from '../secrets/secret-box.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
-import { type Connection, type CrmState, RedisCrm } from './redis/crm-store.ts'
+import { type Connection, RedisCrm } from './redis/crm-store.ts'
 
 interface CrmAdminOptions {
   readonly client: RedisClient
@@ -38,7 +38,7 @@ export class CrmAdmin {
     const token = given.token.trim()
     const { tokenMinChars: least, tokenMaxChars: most } = CRM_LIMITS
     if (token.length < least || token.length > most || !new RegExp(CRM_TOKEN).test(token)) {
-      throw new InputError('this is no access token: copy the one of the private app, such as pat-eu1-…', {
+      throw new InputError('this is no access token: copy the one of the private app, for example pat-eu1-…', {
         field: 'token',
       })
     }
@@ -85,19 +85,15 @@ export class CrmAdmin {
       connection: {
         ...{ kind, connected_at, connected_by, stopped: stopped ?? null },
         segment: segment_id === undefined ? null : { segment_id, name: segment?.name ?? null },
-        running_since: isoOf(state.runningSinceMs),
-        next_at: stopped !== undefined || isDue ? null : isoOf(state.nextAtMs),
-        ...runsOf(state),
+        running_since: timeOrNull(state.runningSinceMs),
+        next_at: stopped !== undefined || isDue ? null : timeOrNull(state.nextAtMs),
+        ...{ runs: [...state.runs], refused: [...state.refused] },
       },
     }
   }
 }
 
-function runsOf({ runs, refused }: CrmState) {
-  return { runs: [...runs], refused: [...refused] }
-}
-
-function isoOf(ms: number | undefined): string | null {
+function timeOrNull(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString()
 }
 

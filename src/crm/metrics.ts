@@ -7,7 +7,7 @@ import type { RedisCrm } from './redis/crm-store.ts'
 const RESULTS = ['created', 'updated', 'refused'] as const
 
 /** Metrics of CRMs. */
-export function createCrmMetrics(registry: Registry, crm: RedisCrm): { ran(run: CrmRun): void } {
+export function createCrmMetrics(registry: Registry, crm: Pick<RedisCrm, 'all' | 'state'>): { ran(run: CrmRun): void } {
   const runs = new Counter({
     name: 'ipid_crm_runs_total',
     help: 'Runs that brought a CRM up to date, by result: done, or failed (ended early)',
@@ -23,7 +23,8 @@ export function createCrmMetrics(registry: Registry, crm: RedisCrm): { ran(run: 
   })
   for (const result of RESULTS) companies.inc({ result }, 0)
   const states = sharedRead(() => readStates(crm), { ...QUICK_READ, freshMs: 14_000 })
-  const help = 'Connections to a CRM by state: ok, failed (the last run), or stopped (until a person does something)'
+  const help =
+    'Connections to a CRM by state: ok, failed (the last run ended early), or stopped (until a person does something)'
   gaugesOf(registry)('ipid_crm_connections', help, ['state'], async (set) => {
     for (const [state, count] of Object.entries(await states())) set({ state }, count)
   })
@@ -35,11 +36,11 @@ export function createCrmMetrics(registry: Registry, crm: RedisCrm): { ran(run: 
   }
 }
 
-async function readStates(crm: RedisCrm) {
+async function readStates(crm: Pick<RedisCrm, 'all' | 'state'>) {
   const counts = { ok: 0, failed: 0, stopped: 0 }
   for (const { tenantId, stopped } of await crm.all()) {
     if (stopped !== undefined) counts.stopped++
-    else if ((await crm.state(tenantId)).failures > 0) counts.failed++
+    else if ((await crm.state(tenantId)).runs[0]?.error) counts.failed++
     else counts.ok++
   }
   return counts

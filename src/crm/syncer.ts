@@ -2,6 +2,8 @@ import type { Logger } from 'pino'
 import { CRM_LIMITS, type CrmRefusal, type CrmRun } from '../../schemas/crm.ts'
 import type { BroughtFact, CompanyCorrections } from '../companies/corrections/corrections.ts'
 import { retryDelayMs } from '../exports/schedule.ts'
+import { DAY_MS } from '../pipeline/event/outcomes.ts'
+import { HUBSPOT } from '../run/authors.ts'
 import type { Clock } from '../run/clock.ts'
 import { cutText } from '../run/cut-text.ts'
 import { LeaseLostError } from '../run/errors.ts'
@@ -18,7 +20,7 @@ import type { Connection, CrmState, RedisCrm } from './redis/crm-store.ts'
 
 interface CrmSyncerOptions {
   readonly lease: ShareLease
-  readonly crm: RedisCrm
+  readonly crm: Pick<RedisCrm, 'all' | 'get' | 'state' | 'asked' | 'remove' | 'settle'>
   readonly outgoing: Pick<OutgoingCompanies, 'of' | 'withPages'>
   readonly corrections: Pick<CompanyCorrections, 'bring'>
   /** @throws SecretError */
@@ -39,12 +41,11 @@ const RUN_MS = 7_200_000
 /** Tenants at a time. */
 const RUNS_AT_ONCE = 4
 const ERROR_CHARS = 500
-/** The author of values that are read from HubSpot. */
-export const BROUGHT_BY = 'HubSpot'
 
 type Counts = Omit<CrmRun, 'at' | 'took_ms' | 'error'>
 interface Progress {
   readonly counts: { -readonly [name in keyof Counts]: number }
+  /** At most `CRM_LIMITS.refused`. */
   readonly refused: CrmRefusal[]
   readonly brought: BroughtFact[]
 }
@@ -63,20 +64,12 @@ export class CrmSyncer extends LeasedService {
     this.#options = options
   }
 
-  /** Begins the runs that are due. They outlive a round, so that no tenant waits for the end of another's. */
+  /** Begins the runs that are due, those that wait longest first. They outlive a round, so that no tenant waits for the end of another's. */
   protected override async round(): Promise<number> {
-    const { crm } = this.#options
-    for (const connection of await crm.all()) {
-      const { tenantId } = connection
+    if (this.#runs.size >= RUNS_AT_ONCE) return LOOK_EVERY_MS
+    for (const { connection, state, askedMs } of await this.#due()) {
       if (this.signal.aborted || this.#runs.size >= RUNS_AT_ONCE) break
-      if (this.#runs.has(tenantId)) continue
-      if (await this.#isGone(tenantId)) {
-        await crm.remove(tenantId)
-        continue
-      }
-      const [state, askedMs] = await Promise.all([crm.state(tenantId), crm.asked(tenantId)])
-      const isDue = connection.stopped === undefined && this.#options.clock.now() >= state.nextAtMs
-      if (!isDue && askedMs <= state.askedMs) continue
+      const { tenantId } = connection
       const run = this.#run(connection, state, askedMs).catch((err: Error) => this.#report(connection, err))
       this.#runs.set(
         tenantId,
@@ -84,6 +77,28 @@ export class CrmSyncer extends LeasedService {
       )
     }
     return LOOK_EVERY_MS
+  }
+
+  /** Removes connections of removed tenants too. */
+  async #due() {
+    const { crm, clock } = this.#options
+    const found: { connection: Connection; state: CrmState; askedMs: number; sinceMs: number }[] = []
+    for (const connection of await crm.all()) {
+      const { tenantId, stopped } = connection
+      if (this.signal.aborted) break
+      if (this.#runs.has(tenantId)) continue
+      if (await this.#isGone(tenantId)) {
+        await crm.remove(tenantId)
+        continue
+      }
+      const [state, askedMs] = await Promise.all([crm.state(tenantId), crm.asked(tenantId)])
+      // No run is planned further ahead: the clock was.
+      const plannedMs = state.nextAtMs - clock.now() > DAY_MS ? 0 : state.nextAtMs
+      const isDue = stopped === undefined && plannedMs <= clock.now()
+      if (isDue) found.push({ connection, state, askedMs, sinceMs: plannedMs })
+      else if (askedMs > state.askedMs) found.push({ connection, state, askedMs, sinceMs: askedMs })
+    }
+    return found.sort((a, b) => a.sinceMs - b.sinceMs)
   }
 
   protected override async settle(): Promise<void> {
@@ -101,7 +116,8 @@ export class CrmSyncer extends LeasedService {
     const { lease, crm, clock, onRun } = this.#options
     const ending = this.#ending.signal
     const beganMs = clock.now()
-    await crm.settle(lease, connection, { ...before, runningSinceMs: beganMs }, connection.stopped)
+    const running = { ...before, runningSinceMs: beganMs }
+    if (!(await crm.settle(lease, connection, running, connection.stopped))) return
     const progress: Progress = {
       counts: { created: 0, updated: 0, unchanged: 0, refused: 0, brought: 0, left_out: 0 },
       refused: [],
@@ -123,12 +139,12 @@ export class CrmSyncer extends LeasedService {
     const state: CrmState = {
       ...{ nextAtMs: nowMs + waitAfter(failure, failures), askedMs, failures },
       runs: [run, ...before.runs].slice(0, CRM_LIMITS.runs),
-      refused: refused.slice(0, CRM_LIMITS.refused),
+      refused,
     }
     const stopped = isStopped ? { at: new Date(nowMs).toISOString(), reason: error! } : undefined
-    await crm.settle(lease, connection, state, stopped)
+    const isCurrent = await crm.settle(lease, connection, state, stopped)
     onRun?.(run)
-    if (failure !== undefined) this.#report(connection, failure)
+    if (failure !== undefined && isCurrent) this.#report(connection, failure)
   }
 
   #report({ tenantId, kind }: Connection, err: Error): void {
@@ -139,31 +155,38 @@ export class CrmSyncer extends LeasedService {
   }
 
   async #sync(connection: Connection, progress: Progress, signal: AbortSignal): Promise<void> {
-    const { lease, outgoing, corrections, open } = this.#options
+    const { outgoing, corrections, open } = this.#options
     const { tenantId } = connection
     const { counts, refused, brought } = progress
     const crm = this.#opened(open, connection)
     await crm.begin(signal)
     const { companies, unfit, leftOut } = await outgoing.of(tenantId, connection.segment_id, signal)
     counts.left_out = leftOut
-    refused.push(...unfit)
-    counts.refused = refused.length
+    counts.refused = unfit.count
+    refused.push(...unfit.first)
     const sent = new Set(companies.map(({ company_id }) => company_id))
     for (let i = 0; i < companies.length; i += crm.companiesMax) {
-      lease.assertHeld()
-      if (await this.#isGone(tenantId)) return
+      await this.#assertCurrent(connection)
       const part = await outgoing.withPages(tenantId, companies.slice(i, i + crm.companiesMax))
       const done = await crm.sync(part, (id) => sent.has(id), signal)
       counts.created += done.created
       counts.updated += done.updated
       counts.unchanged += done.unchanged
-      refused.push(...done.refused)
-      counts.refused = refused.length
+      counts.refused += done.refused.length
+      refused.push(...done.refused.slice(0, CRM_LIMITS.refused - refused.length))
       brought.push(...done.brought)
     }
     signal.throwIfAborted()
+    await this.#assertCurrent(connection)
+    counts.brought = await corrections.bring(tenantId, HUBSPOT, brought)
+  }
+
+  /** @throws Error when the connection was ended or replaced, or its tenant removed: nothing more is sent or read */
+  async #assertCurrent({ tenantId, id }: Connection): Promise<void> {
+    const { lease, crm } = this.#options
     lease.assertHeld()
-    if (!(await this.#isGone(tenantId))) counts.brought = await corrections.bring(tenantId, BROUGHT_BY, brought)
+    const current = await crm.get(tenantId)
+    if (current?.id !== id || (await this.#isGone(tenantId))) throw new Error('the connection was ended or replaced')
   }
 
   #opened(open: CrmSyncerOptions['open'], connection: Connection): Crm {
@@ -171,7 +194,7 @@ export class CrmSyncer extends LeasedService {
       return open(connection)
     } catch (error) {
       if (!(error instanceof SecretError)) throw error
-      throw new CrmStoppedError(`the token of ${BROUGHT_BY} ${error.message.split(':')[0]}: connect again`)
+      throw new CrmStoppedError(`the token of ${HUBSPOT} ${error.message.split(':')[0]}: connect again`)
     }
   }
 }

@@ -37,8 +37,8 @@ interface SecretBoxOptions {
 }
 
 /**
- * Encrypts secrets of sources, so that Redis and backups never have them in the clear (AES-256-GCM). The key lies in DATA_DIR, which a
- * backup does not copy, or in SECRETS_KEY.
+ * Encrypts secrets of sources, alerts and CRMs, so that Redis and backups never have them in the clear (AES-256-GCM). The key lies in
+ * DATA_DIR, which a backup does not copy, or in SECRETS_KEY.
  */
 export class SecretBox {
   readonly #file: string

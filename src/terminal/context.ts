@@ -17,6 +17,3 @@ export interface CliContext {
   /** Takes over SIGTERM and SIGINT. Without this call a signal ends the process at once. */
   readonly stopSignals: () => StopSignals
 }
-
-/** The author of a change that a command makes. */
-export const COMMAND_LINE = 'command line'

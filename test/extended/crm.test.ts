@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { CrmAnswer } from '../../schemas/dashboard/crm.ts'
-import { BROUGHT_BY } from '../../src/crm/syncer.ts'
 import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-removal.ts'
+import { HUBSPOT } from '../../src/run/authors.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { TenantCopies } from '../../src/tenants/redis/tenant-copies.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
@@ -179,10 +179,20 @@ test('owner and status come back, and what a person typed later stays', async (t
     ['d.example', 'bob@us.example', 'partner'],
   ])
   const [change] = await corrections.history(tenant)
-  assert.deepEqual([change!.by, change!.companies], [BROUGHT_BY, 3])
+  assert.deepEqual([change!.by, change!.companies], [HUBSPOT, 3])
   const changes = (await corrections.history(tenant)).length
   assert.equal((await run()).brought, 0)
   assert.equal((await corrections.history(tenant)).length, changes)
+
+  // HubSpot's clock is ahead of ours: the value that it brought is not brought again over a later one of a person.
+  server.nowMs = START + 20_000
+  server.set(c!, { hubspot_owner_id: '2' })
+  clock.nowMs = START + 6_000
+  assert.equal((await run()).brought, 1)
+  clock.nowMs = START + 7_000
+  await type('c.example', { owner: 'Zoe' })
+  assert.equal((await run()).brought, 0)
+  assert.deepEqual((await facts())[2], ['c.example', 'Zoe', ''])
 
   // A value that HubSpot brought ends with it; one of a person does not.
   server.nowMs = START + 6_000
@@ -277,6 +287,26 @@ test('two processes sync one after the other, and a lost answer makes no second 
   assert.equal(most, 1)
 })
 
+test('a sync in progress ends with its connection, and the next one does what is left', async (t) => {
+  const { server, visits, begin, connect, tenant, crm, admin } = await start(t, 'replaced')
+  await visits(Array.from({ length: 120 }, (_, i) => `c${i}.example`))
+  let isFirst = true
+  server.done = async ({ call }) => {
+    if (!isFirst || !call.includes('upsert')) return undefined
+    isFirst = false
+    await admin.disconnect(tenant)
+    await connect()
+    return undefined
+  }
+  await connect()
+  await begin()
+  const { runs } = await until(
+    () => crm.state(tenant),
+    (state) => state.runs.length > 0,
+  )
+  assert.deepEqual([runs[0]!.unchanged, runs[0]!.created], [50, 70])
+})
+
 test('a deleted tenant leaves nothing, and a backup comes back stopped', async (t) => {
   const { visit, begin, run, connect, tenant, client, clock, crm, server } = await start(t, 'gone')
   await visit('a.example')
@@ -331,6 +361,18 @@ test('commands connect, wait for a sync, show what was refused, and disconnect',
   const { connection } = JSON.parse(connected.stdout) as CrmAnswer
   assert.deepEqual([connection!.segment!.name, connection!.runs.length, connection!.runs[0]!.created], ['German', 1, 2])
   assert.doesNotMatch(connected.stdout, new RegExp(TOKEN))
+  // A new token goes on with the segment.
+  const segmentOf = async (args: readonly string[]) => {
+    const result = await run(['connect', '--json', ...args], TOKEN)
+    assert.equal(result.code, 0, result.stderr)
+    return (JSON.parse(result.stdout) as CrmAnswer).connection!.segment?.name
+  }
+  assert.equal(await segmentOf([]), 'German')
+  await refused(['connect', '--all', '--segment', 'German'], 2, /give --segment or --all: not both/, TOKEN)
+  const removed = await runCommand(['segment', 'remove', tenant, 'German'], { env: { REDIS_URL: redis.url } })
+  assert.match(removed.stderr, /the connection to HubSpot needs segment German: remove it first/)
+  assert.equal(await segmentOf(['--all']), undefined)
+  assert.equal(await segmentOf(['--segment', 'German']), 'German')
   server.records[0]!.archived = true
   const { stdout } = await run(['sync'])
   assert.match(stdout, /companies +of segment German\n/)

@@ -57,9 +57,11 @@ interface Answer {
   readonly headers?: Record<string, string>
 }
 
-const DEFAULTS: Property[] = ['name', 'domain', 'hubspot_owner_id', 'lifecyclestage'].map((name) => ({
-  ...{ name, type: 'string', fieldType: 'text', label: name, groupName: 'companyinformation' },
-}))
+const DEFAULTS: Property[] = ['name', 'domain', 'hs_additional_domains', 'hubspot_owner_id', 'lifecyclestage'].map(
+  (name) => ({
+    ...{ name, type: 'string', fieldType: 'text', label: name, groupName: 'companyinformation' },
+  }),
+)
 
 class Refused extends Error {
   readonly answer: Answer
@@ -291,19 +293,22 @@ export class TestHubSpot {
   // biome-ignore lint/suspicious/noExplicitAny: any JSON
   #search(body: any): Answer {
     if (JSON.stringify(body).length > 3_000) throw new Refused(400, 'VALIDATION_ERROR', 'The request is too long')
-    const [
-      {
-        filters: [filter],
-      },
-    ] = body.filterGroups
-    if (filter.operator !== 'IN' || filter.propertyName !== 'domain' || filter.value !== undefined)
-      throw new Refused(400, 'VALIDATION_ERROR', 'this server knows domain IN values')
+    if (body.filterGroups.length > 5) throw new Refused(400, 'VALIDATION_ERROR', 'too many filterGroups')
+    // biome-ignore lint/suspicious/noExplicitAny: any JSON
+    const filters = body.filterGroups.map(({ filters: [filter] }: any) => filter)
+    for (const { propertyName, operator, value, values } of filters) {
+      if (operator !== 'IN' || !['domain', 'hs_additional_domains'].includes(propertyName) || value !== undefined)
+        throw new Refused(400, 'VALIDATION_ERROR', 'this server knows domains IN values')
+      if (values.some((text: string) => text !== text.toLowerCase()))
+        throw new Refused(400, 'VALIDATION_ERROR', 'values of IN must be lowercase')
+    }
     this.#known(body.properties)
-    if (filter.values.some((value: string) => value !== value.toLowerCase()))
-      throw new Refused(400, 'VALIDATION_ERROR', 'values of IN must be lowercase')
-    const found = this.records.filter(
-      (record) => !record.archived && record.indexed && filter.values.includes(this.values(record).domain),
-    )
+    // A property with several values has them in one text.
+    const isFound = (record: HubSpotRecord) =>
+      filters.some(({ propertyName, values }: { propertyName: string; values: string[] }) =>
+        (this.values(record)[propertyName] ?? '').split(';').some((text) => values.includes(text)),
+      )
+    const found = this.records.filter((record) => !record.archived && record.indexed && isFound(record))
     return this.#page(
       found.map((record) => this.#shown(record, body.properties)),
       body.limit,

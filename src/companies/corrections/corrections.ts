@@ -88,7 +88,7 @@ const TENANT_ID = ''
 /** Settings of a tenant in the log. */
 export type TenantSetting = 'intent_pages' | 'heat_weights' | 'fit'
 /** Settings that only admins change, and take back. */
-const OF_ADMINS: ReadonlySet<string> = new Set<TenantSetting>(['heat_weights', 'fit'])
+const ADMIN_SETTINGS: ReadonlySet<string> = new Set<TenantSetting>(['heat_weights', 'fit'])
 
 /**
  * Corrections of companies by people. Every call rejects with `UnavailableError` when ClickHouse does not answer, and with
@@ -256,8 +256,9 @@ export class CompanyCorrections {
   }
 
   /**
-   * Applies owners and statuses that another system holds, as one change by `by`. A value that somebody else gave here stays when it is
-   * newer. An empty value ends only one that the system brought.
+   * Applies owners and statuses that another system holds, as one change by `by`. A value that a person gave here stays when it is newer,
+   * or when the system still has the value that it brought last: its clock may be ahead of ours. An empty value ends only one that the
+   * system brought.
    * @param values at most one of a company and field; texts that are no owner or status are left out
    * @returns how many companies changed
    */
@@ -265,13 +266,14 @@ export class CompanyCorrections {
     const plan = async () => {
       const state = new Map(
         (
-          await this.#rows<BroughtFact & { readonly by: string }>(
+          await this.#rows<BroughtFact & { readonly by: string; readonly brought: string }>(
             `SELECT
                company_id, field, argMax(log.value, (log.at, log.change_id)) AS value,
-               argMax(log.by, (log.at, log.change_id)) AS by, toUnixTimestamp64Milli(max(log.at)) AS atMs
+               argMax(log.by, (log.at, log.change_id)) AS by, toUnixTimestamp64Milli(max(log.at)) AS atMs,
+               argMaxIf(log.value, (log.at, log.change_id), log.by = {by:String}) AS brought
              FROM (SELECT * FROM ${CORRECTIONS} WHERE tenant_id = {tenant:String} AND field IN ('owner', 'status')) AS log
              GROUP BY company_id, field`,
-            { tenant: tenantId },
+            { tenant: tenantId, by },
           )
         ).map((held) => [`${held.field} ${held.company_id}`, held]),
       )
@@ -282,7 +284,7 @@ export class CompanyCorrections {
         const value = factOf(field, given)
         if (value === undefined || value === (held?.value ?? '')) continue
         const isOurs = held === undefined || held.by === by
-        if (!isOurs && (value === '' || held.atMs >= atMs)) continue
+        if (!isOurs && (value === '' || value === held.brought || held.atMs >= atMs)) continue
         rows.push({ company_id, field, value, before: held?.value ?? '' })
         lastAt = Math.max(lastAt, held?.atMs ?? 0)
       }
@@ -310,7 +312,7 @@ export class CompanyCorrections {
       )
       if (rows.length === 0)
         throw new InputError(`tenant ${tenantId} has no change "${changeId.slice(0, 100)}" of companies`)
-      if (!isAdmin && rows.some(({ company_id, field }) => company_id === TENANT_ID && OF_ADMINS.has(field)))
+      if (!isAdmin && rows.some(({ company_id, field }) => company_id === TENANT_ID && ADMIN_SETTINGS.has(field)))
         throw new InputError('only admins of this workspace may take this change back: ask one of them')
       const companies = [...new Set(rows.map(({ company_id }) => company_id))]
       const logs = await this.#logs(tenantId, companies)

@@ -1,8 +1,9 @@
 import { Command } from 'commander'
+import { COMMAND_LINE } from '../../run/authors.ts'
 import { systemClock } from '../../run/clock.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { poll } from '../../run/loop.ts'
-import { type CliContext, COMMAND_LINE } from '../../terminal/context.ts'
+import type { CliContext } from '../../terminal/context.ts'
 import { waitOption } from '../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs, printTable } from '../../terminal/print.ts'
 import { askSecret } from '../../terminal/secret.ts'
@@ -13,6 +14,7 @@ import type { CrmAdmin } from '../admin.ts'
 interface CrmOptions {
   readonly tenant: string
   readonly segment?: string
+  readonly all?: true
   readonly wait: number
   readonly json?: boolean
 }
@@ -30,14 +32,17 @@ export function crmCommand(context: CliContext): Command {
     'connect',
     'connect HubSpot, or replace its token; the token of the private app is read from HUBSPOT_TOKEN or the terminal',
   )
-    .option('--segment <name>', 'send only companies of this segment')
+    .option('--segment <name>', 'send only companies of this segment; default: as before, at first all')
+    .option('--all', 'send all companies with a domain')
     .addOption(waitOption('how long to wait for the first run'))
-    .action(async ({ tenant, segment, wait, json }: CrmOptions, command: Command) => {
+    .action(async ({ tenant, segment, all, wait, json }: CrmOptions, command: Command) => {
+      if (all && segment !== undefined) throw new InputError('give --segment or --all: not both')
       const token = context.env.HUBSPOT_TOKEN || (await askSecret('Access token of the private app: ', context))
       if (!token) throw new InputError('an access token is needed: set HUBSPOT_TOKEN')
       await manage(context, tenant, command, async (admin, segmentId) => {
-        const segment_id = segment === undefined ? undefined : await segmentId(segment)
-        await admin.connect(tenant, { token, segment_id, by: COMMAND_LINE })
+        const chosen =
+          segment !== undefined ? await segmentId(segment) : all ? undefined : await keptSegment(admin, tenant)
+        await admin.connect(tenant, { token, segment_id: chosen, by: COMMAND_LINE })
         await ran(admin, tenant, await admin.sync(tenant), wait)
         await show(context, admin, tenant, json)
       })
@@ -66,6 +71,14 @@ export function crmCommand(context: CliContext): Command {
     },
   )
   return root
+}
+
+/** The segment of the connection that is replaced; undefined: all companies. @throws InputError when it was removed */
+async function keptSegment(admin: CrmAdmin, tenant: string): Promise<string | undefined> {
+  const segment = (await admin.shown(tenant)).connection?.segment
+  if (segment?.name === null)
+    throw new InputError('the segment of this connection was removed: give --segment with another one, or --all')
+  return segment?.segment_id
 }
 
 /** Waits for the run that answers a request. @throws UnavailableError when it fails, or takes longer */

@@ -1,6 +1,7 @@
 import type { CrmRefusal } from '../../../schemas/crm.ts'
 import type { BroughtFact } from '../../companies/corrections/corrections.ts'
 import { type Crm, CrmStoppedError, type OutgoingCompany, type SyncedCompanies } from '../crm.ts'
+import { HalvedCalls } from './halved-calls.ts'
 import { changedValues, GROUP, KEY, PROPERTIES, type PropertyValues, statusOfStage, valuesOf } from './properties.ts'
 import { HubSpotWire, messageOf, type WireError, type WireOptions, WireRefusedError } from './wire.ts'
 
@@ -16,6 +17,9 @@ const PAGES_MAX = 100
 /** Set by people in HubSpot. */
 const OWNER = 'hubspot_owner_id'
 const STAGE = 'lifecyclestage'
+/** Domains of a record after a merge, or that people added: `a.example;b.example`. */
+const FURTHER_DOMAINS = 'hs_additional_domains'
+const NO_REASON = 'HubSpot gives no reason'
 
 /** A company of HubSpot. */
 interface HubSpotCompany {
@@ -59,6 +63,9 @@ interface Input {
 export class HubSpot implements Crm {
   readonly companiesMax = HISTORY_MAX
   readonly #wire: HubSpotWire
+  readonly #reads = new HalvedCalls()
+  readonly #searches = new HalvedCalls()
+  readonly #writes = new HalvedCalls()
   /** E-mail addresses by id of owner. */
   #owners: ReadonlyMap<string, string> = new Map()
 
@@ -76,9 +83,10 @@ export class HubSpot implements Crm {
     isSent: (companyId: string) => boolean,
     signal: AbortSignal,
   ): Promise<SyncedCompanies> {
-    const refused: CrmRefusal[] = []
+    const refusals = new Refusals()
     const known = new Map<string, HubSpotCompany>()
-    for (const found of await this.#read(companies, false, signal)) known.set(found.properties[KEY] ?? '', found)
+    for (const found of await this.#read(companies, false, refusals, signal))
+      known.set(found.properties[KEY] ?? '', found)
     const updates: Input[] = []
     let unchanged = 0
     for (const company of companies) {
@@ -88,44 +96,49 @@ export class HubSpot implements Crm {
       if (Object.keys(properties).length > 0) updates.push({ company, id: record.id, properties })
       else unchanged++
     }
-    const { adopted, creates } = await this.#place(
-      companies.filter(({ company_id }) => !known.has(company_id)),
-      { isSent, refused },
-      signal,
-    )
-    const updated = await this.#write('update', [...updates, ...adopted], refused, signal)
-    const created = await this.#write('upsert', creates, refused, signal)
-    return { created, updated, unchanged, refused, brought: this.#broughtFrom(known) }
+    const missing = refusals.without(companies).filter(({ company_id }) => !known.has(company_id))
+    const { adopted, creates } = await this.#place(missing, { isSent, refusals }, signal)
+    const updated = await this.#write('update', [...updates, ...adopted], refusals, signal)
+    const created = await this.#write('upsert', creates, refusals, signal)
+    return { created, updated, unchanged, refused: refusals.all, brought: this.#broughtFrom(known) }
   }
 
   /** Finds companies without a key: HubSpot has their domain, or has archived them, or does not have them. */
   async #place(
     missing: readonly OutgoingCompany[],
-    { isSent, refused }: { readonly isSent: (companyId: string) => boolean; readonly refused: CrmRefusal[] },
+    { isSent, refusals }: { readonly isSent: (companyId: string) => boolean; readonly refusals: Refusals },
     signal: AbortSignal,
   ): Promise<{ readonly adopted: readonly Input[]; readonly creates: readonly Input[] }> {
     if (missing.length === 0) return { adopted: [], creates: [] }
     const adopted: Input[] = []
     const absent: OutgoingCompany[] = []
-    const byDomain = await this.#search(missing, signal)
-    for (const company of missing) {
-      const records = byDomain.get(company.domain) ?? []
-      const free = records.find(({ properties: { [KEY]: key } }) => !key || !isSent(key))
+    const byDomain = await this.#search(missing, refusals, signal)
+    const recordsOf = ({ domain }: OutgoingCompany) => byDomain.get(domain) ?? []
+    const isMain = (company: OutgoingCompany) =>
+      recordsOf(company)[0] !== undefined && mainDomainOf(recordsOf(company)[0]!) === company.domain
+    // A record goes to the company of its main domain before one of a further domain.
+    const ordered = refusals.without(missing).sort((a, b) => Number(isMain(b)) - Number(isMain(a)))
+    /** Companies by the record that they take over here. */
+    const takers = new Map<string, string>()
+    for (const company of ordered) {
+      const records = recordsOf(company)
+      const free = records.find(({ id, properties: { [KEY]: key } }) => !takers.has(id) && (!key || !isSent(key)))
       if (free !== undefined) {
+        takers.set(free.id, company.company_id)
         const properties = { ...changedValues(valuesOf(company), free.properties), [KEY]: company.company_id }
         adopted.push({ company, id: free.id, properties })
       } else if (records.length === 0) absent.push(company)
       else {
-        const other = records[0]!.properties[KEY]
-        refused.push(refusal(company, `HubSpot has ${company.domain} as ${other}: merge the two companies in ipid`))
+        const other = takers.get(records[0]!.id) ?? records[0]!.properties[KEY]
+        refusals.add(company, `HubSpot has ${company.domain} as ${other}: merge the two companies in ipid`)
       }
     }
-    const archived = absent.length === 0 ? [] : await this.#read(absent, true, signal)
+    const archived = await this.#read(absent, true, refusals, signal)
     const isArchived = new Set(archived.map(({ properties }) => properties[KEY]))
     const creates: Input[] = []
-    for (const company of absent) {
+    for (const company of refusals.without(absent)) {
       if (isArchived.has(company.company_id))
-        refused.push(refusal(company, 'it was deleted in HubSpot: restore it there, or hide it here'))
+        refusals.add(company, 'it was deleted in HubSpot: restore it there, or hide it here')
       else creates.push({ company, id: company.company_id, idProperty: KEY, properties: newProperties(company) })
     }
     return { adopted, creates }
@@ -135,80 +148,78 @@ export class HubSpot implements Crm {
   async #read(
     companies: readonly OutgoingCompany[],
     archived: boolean,
+    refusals: Refusals,
     signal: AbortSignal,
   ): Promise<readonly HubSpotCompany[]> {
-    const body = {
-      idProperty: KEY,
-      inputs: companies.map(({ company_id: id }) => ({ id })),
-      properties: PROPERTIES.map(({ name }) => name),
-      propertiesWithHistory: archived ? [] : [OWNER, STAGE],
+    const ask = async (part: readonly OutgoingCompany[]) => {
+      const body = {
+        idProperty: KEY,
+        inputs: part.map(({ company_id: id }) => ({ id })),
+        properties: PROPERTIES.map(({ name }) => name),
+        propertiesWithHistory: archived ? [] : [OWNER, STAGE],
+      }
+      const path = `${COMPANIES}/batch/read?archived=${archived}`
+      const { results = [], errors = [] } = await this.#wire.call<Batch>(path, body, signal)
+      const other = errors.find(({ category }) => category !== 'OBJECT_NOT_FOUND')
+      // A company that could not be read may exist: it must not be created.
+      if (other !== undefined) throw new WireRefusedError(`HubSpot cannot read it: ${messageOf(other)}`, 207)
+      return results
     }
-    const { results = [], errors = [] } = await this.#wire.call<Batch>(
-      `${COMPANIES}/batch/read?archived=${archived}`,
-      body,
-      signal,
-    )
-    const other = errors.find(({ category }) => category !== 'OBJECT_NOT_FOUND')
-    if (other !== undefined) throw new Error(`HubSpot cannot read companies: ${messageOf(other)}`)
-    return results
+    const found = await this.#reads.answers(companies, ask, refusals.add)
+    return found.flatMap(({ answer }) => answer)
   }
 
-  /** Companies of HubSpot by domain, the oldest first. */
-  async #search(companies: readonly OutgoingCompany[], signal: AbortSignal) {
+  /** Companies of HubSpot by domain: those of the main domain first, then the oldest. */
+  async #search(companies: readonly OutgoingCompany[], refusals: Refusals, signal: AbortSignal) {
     const found = new Map<string, HubSpotCompany[]>()
-    for (const domains of inBodies(companies.map(({ domain }) => domain))) {
+    const ask = async (part: readonly OutgoingCompany[]) => {
+      const domains = part.map(({ domain }) => domain)
       const asked = (after: string) =>
         this.#wire.call<Paged<HubSpotCompany>>(`${COMPANIES}/search`, searchBody(domains, after || '0'), signal)
-      for await (const record of followed(asked)) {
-        const domain = (record.properties.domain ?? '').toLowerCase()
-        found.set(domain, [...(found.get(domain) ?? []), record])
+      const records: HubSpotCompany[] = []
+      for await (const record of followed(asked)) records.push(record)
+      return records
+    }
+    for (const part of inBodies(companies)) {
+      for (const { answer } of await this.#searches.answers(part, ask, refusals.add)) {
+        for (const record of answer)
+          for (const domain of domainsOf(record)) found.set(domain, [...(found.get(domain) ?? []), record])
       }
     }
     const age = ({ createdAt = '' }: HubSpotCompany) => Date.parse(createdAt) || 0
-    for (const records of found.values()) records.sort((a, b) => age(a) - age(b) || Number(a.id) - Number(b.id))
+    for (const [domain, records] of found) {
+      const isMain = (record: HubSpotCompany) => Number(mainDomainOf(record) === domain)
+      records.sort((a, b) => isMain(b) - isMain(a) || age(a) - age(b) || Number(a.id) - Number(b.id))
+    }
     return found
   }
 
-  /**
-   * Writes companies. A batch that HubSpot refuses as a whole is halved until the faulty companies are alone; all writes are safe to repeat.
-   * @returns how many it wrote
-   */
+  /** @returns how many companies it wrote */
   async #write(
     how: 'update' | 'upsert',
     inputs: readonly Input[],
-    refused: CrmRefusal[],
+    refusals: Refusals,
     signal: AbortSignal,
   ): Promise<number> {
-    if (inputs.length === 0) return 0
-    let batch: Batch
-    try {
+    const ask = async (part: readonly Input[]) => {
       const body = {
-        inputs: inputs.map(({ company, ...input }) => ({ ...input, objectWriteTraceId: company.company_id })),
+        inputs: part.map(({ company, ...input }) => ({ ...input, objectWriteTraceId: company.company_id })),
       }
-      batch = await this.#wire.call<Batch>(`${COMPANIES}/batch/${how}`, body, signal)
-    } catch (error) {
-      if (!(error instanceof WireRefusedError)) throw error
-      if (inputs.length === 1) {
-        refused.push(refusal(inputs[0]!.company, error.message))
-        return 0
-      }
-      const half = Math.ceil(inputs.length / 2)
-      const first = await this.#write(how, inputs.slice(0, half), refused, signal)
-      return first + (await this.#write(how, inputs.slice(half), refused, signal))
-    }
-    const { results = [], errors = [] } = batch
-    const done = new Set(
-      results.flatMap(({ id, objectWriteTraceId: trace, properties }) => [id, trace, properties?.[KEY]]),
-    )
-    let written = 0
-    for (const input of inputs) {
-      const { company, id } = input
-      const fault = errors.find((error) => idsOf(error).some((named) => named === id || named === company.company_id))
-      if (fault !== undefined) refused.push(refusal(company, messageOf(fault) || 'HubSpot gives no reason'))
-      else if (errors.length === 0 || done.has(id) || done.has(company.company_id)) written++
+      const batch = await this.#wire.call<Batch>(`${COMPANIES}/batch/${how}`, body, signal)
       // An error that names no company: only one alone shows whose it is.
-      else if (inputs.length > 1) written += await this.#write(how, [input], refused, signal)
-      else refused.push(refusal(company, messageOf(errors[0]!) || 'HubSpot gives no reason'))
+      if (part.some((input) => faultOf(input, batch) === undefined))
+        throw new WireRefusedError(messageOf(batch.errors![0]!) || NO_REASON, 207)
+      return batch
+    }
+    let written = 0
+    for (const { part, answer } of await this.#writes.answers(inputs, ask, ({ company }, reason) =>
+      refusals.add(company, reason),
+    )) {
+      for (const input of part) {
+        const fault = faultOf(input, answer)
+        if (fault) refusals.add(input.company, fault)
+        else written++
+      }
     }
     return written
   }
@@ -293,8 +304,40 @@ function newProperties(company: OutgoingCompany): PropertyValues {
   return { name, domain, ...Object.fromEntries(values) }
 }
 
-function refusal({ company_id, name, domain }: OutgoingCompany, reason: string): CrmRefusal {
-  return { company_id, name, domain, reason }
+/** The companies of a part that HubSpot refused. */
+class Refusals {
+  readonly all: CrmRefusal[] = []
+  readonly #ids = new Set<string>()
+
+  readonly add = ({ company_id, name, domain }: OutgoingCompany, reason: string): void => {
+    this.#ids.add(company_id)
+    this.all.push({ company_id, name, domain, reason })
+  }
+
+  without(companies: readonly OutgoingCompany[]): OutgoingCompany[] {
+    return companies.filter(({ company_id }) => !this.#ids.has(company_id))
+  }
+}
+
+/** Why a batch did not write an input; empty: it did; undefined: the batch does not say. */
+function faultOf({ company, id }: Input, { results = [], errors = [] }: Batch): string | undefined {
+  const isOurs = (named: string | null | undefined) => named === id || named === company.company_id
+  const fault = errors.find((error) => idsOf(error).some(isOurs))
+  if (fault !== undefined) return messageOf(fault) || NO_REASON
+  const isDone = results.some(({ id: record, objectWriteTraceId: trace, properties }) =>
+    [record, trace, properties?.[KEY]].some(isOurs),
+  )
+  return errors.length === 0 || isDone ? '' : undefined
+}
+
+/** The domain that HubSpot shows. A record has further ones after a merge. */
+function mainDomainOf({ properties }: HubSpotCompany): string {
+  return (properties.domain ?? '').toLowerCase()
+}
+
+function domainsOf(record: HubSpotCompany): ReadonlySet<string> {
+  const further = (record.properties[FURTHER_DOMAINS] ?? '').toLowerCase().split(';')
+  return new Set([mainDomainOf(record), ...further.map((domain) => domain.trim())])
 }
 
 function idsOf({ id, context }: WireError): string[] {
@@ -312,27 +355,27 @@ function lastValue({ propertiesWithHistory }: HubSpotCompany, name: string) {
 }
 
 function searchBody(domains: readonly string[], after: string) {
-  return {
-    filterGroups: [{ filters: [{ propertyName: 'domain', operator: 'IN', values: domains }] }],
-    properties: ['domain', ...PROPERTIES.map(({ name }) => name)],
-    sorts: [],
-    limit: SEARCH_ROWS,
-    after,
-  }
+  // A group is enough for a match.
+  const filterGroups = ['domain', FURTHER_DOMAINS].map((propertyName) => ({
+    filters: [{ propertyName, operator: 'IN', values: domains }],
+  }))
+  const properties = ['domain', FURTHER_DOMAINS, ...PROPERTIES.map(({ name }) => name)]
+  return { filterGroups, properties, sorts: [], limit: SEARCH_ROWS, after }
 }
 
-/** Domains in parts whose search is within the length that HubSpot allows. */
-function inBodies(domains: readonly string[]): string[][] {
+/** Companies in parts whose search is within the length that HubSpot allows. */
+function inBodies(companies: readonly OutgoingCompany[]): OutgoingCompany[][] {
   const room = SEARCH_BODY_CHARS - JSON.stringify(searchBody([], '000000')).length
-  const parts: string[][] = []
+  const parts: OutgoingCompany[][] = []
   let chars = 0
-  for (const domain of domains) {
-    const size = domain.length + 3
+  for (const company of companies) {
+    // In both filters, with quotes and a comma.
+    const size = 2 * (company.domain.length + 3)
     if (parts.length === 0 || chars + size > room) {
       parts.push([])
       chars = 0
     }
-    parts.at(-1)!.push(domain)
+    parts.at(-1)!.push(company)
     chars += size
   }
   return parts

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import { cutText } from '../../run/cut-text.ts'
 import { retryAfterMs } from '../../run/retry-after.ts'
@@ -23,7 +24,7 @@ export type SendWire = (
 ) => Promise<WireAnswer>
 
 export interface WireOptions {
-  /** Such as `https://api.hubapi.com`. */
+  /** For example `https://api.hubapi.com`. */
   readonly origin: string
   readonly token: string
   readonly send: SendWire
@@ -39,7 +40,6 @@ const SEARCH_GAP_MS = 250
 /** A longer wait ends the run. */
 const WAIT_MAX_MS = 60_000
 const WAIT_DAILY_MS = 3_600_000
-const DAY_MS = 86_400_000
 /** Times that a request is refused for its rate before the run ends. */
 const BUSY_MAX = 5
 const MESSAGE_CHARS = 300
@@ -127,7 +127,8 @@ export class HubSpotWire {
   async #untilFree(isSearch: boolean, signal: AbortSignal): Promise<void> {
     const next = this.#nextMs
     const waitMs = Math.max(next.any, isSearch ? next.search : 0) - this.#nowMs()
-    if (waitMs > 0) await this.#pause(waitMs, signal)
+    // After the clock was set back, the next time is far ahead.
+    if (waitMs > 0) await this.#pause(Math.min(waitMs, WAIT_MAX_MS), signal)
     signal.throwIfAborted()
     next.any = this.#nowMs() + GAP_MS
     if (isSearch) next.search = this.#nowMs() + SEARCH_GAP_MS
@@ -143,11 +144,16 @@ export class HubSpotWire {
     }
     if (status === 403) {
       const scopes = scopesOf(error)
-      return new CrmStoppedError(
-        scopes.length === 0
-          ? `HubSpot does not allow it: ${said}. Give the private app the scopes it needs, then sync`
-          : `the private app lacks ${scopes.length === 1 ? 'the scope' : 'scopes:'} ${scopes.join(', ')}. Add ${scopes.length === 1 ? 'it' : 'them'} in HubSpot, then sync`,
-      )
+      if (scopes.length > 0) {
+        const [what, them] = scopes.length === 1 ? ['the scope', 'it'] : ['scopes:', 'them']
+        return new CrmStoppedError(
+          `the private app lacks ${what} ${scopes.join(', ')}. Add ${them} in HubSpot, then sync`,
+        )
+      }
+      const notAllowed = `HubSpot does not allow it: ${said}`
+      // Other reasons may pass, for example a block of this address.
+      if (error.category !== 'MISSING_SCOPES') return new Error(notAllowed)
+      return new CrmStoppedError(`${notAllowed}. Give the private app the scopes it needs, then sync`)
     }
     if (REFUSALS.has(status)) return new WireRefusedError(said, status)
     const waitMs = this.#askedMs(answer)

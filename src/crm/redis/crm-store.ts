@@ -85,15 +85,15 @@ export class RedisCrm {
     return (await this.#write(tenantId, '')) === 1
   }
 
-  /** Writes nothing when the connection was ended or replaced. @throws LeaseLostError */
+  /** @returns false, and writes nothing, when the connection was ended or replaced. @throws LeaseLostError */
   async settle(
     lease: ShareLease,
     { tenantId, id }: Connection,
     state: CrmState,
     stopped: CrmRecord['stopped'],
-  ): Promise<void> {
+  ): Promise<boolean> {
     const args = [tenantId, id, JSON.stringify(state), stopped === undefined ? '' : JSON.stringify(stopped)]
-    await lease.run(settleScript, [keys.crmConnections(), keys.crmStates()], args)
+    return (await lease.run(settleScript, [keys.crmConnections(), keys.crmStates()], args)) === 1
   }
 
   #write(tenantId: string, json: string): Promise<unknown> {

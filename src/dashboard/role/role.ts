@@ -204,7 +204,10 @@ function alertDependencies(
   exportFiles: ObjectStore,
   { alertVisits, home }: Pick<DashboardTables, 'alertVisits' | 'home'>,
   tenants: RedisTenantStore,
-): AlertDependencies & Omit<DigestDependencies, 'clock'> & SegmentDependencies & Omit<ExportDependencies, 'clock'> {
+): AlertDependencies &
+  Omit<DigestDependencies, 'clock'> &
+  Omit<SegmentDependencies, 'crm'> &
+  Omit<ExportDependencies, 'clock'> {
   const scheduledExports = new ExportAdmin(redis, clock)
   return {
     alerts: alertAdmin(redis, config, clock),

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from '../../../schemas/dashboard/limits.ts'
 import type { DashboardRole, TenantRole } from '../../../schemas/dashboard/roles.ts'
 import type { Maker } from '../../../schemas/maker.ts'
+import { isReservedName } from '../../run/authors.ts'
 import type { Clock } from '../../run/clock.ts'
 import { readDisplayName } from '../../run/display-name.ts'
 import { InputError } from '../../run/errors.ts'
@@ -193,7 +194,10 @@ function unknownPerson(): InputError {
 
 /** @throws InputError */
 export function validName(text: string): string {
-  return readDisplayName(text, "a person's name", NAME_CHARS_MAX).replace(/\s+/g, ' ')
+  const name = readDisplayName(text, "a person's name", NAME_CHARS_MAX).replace(/\s+/g, ' ')
+  if (isReservedName(name))
+    throw new InputError(`"${name}" is the author of changes that ipid makes: choose another name`)
+  return name
 }
 
 function validEmail(text: string): string {

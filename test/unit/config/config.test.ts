@@ -80,6 +80,10 @@ const REFUSED: [flags: Flags, message: RegExp][] = [
   [{ rdns: 'yes' }, /^--rdns "yes": must be one of on, off$/],
   [{ partitions: '0' }, /^--partitions "0": must be a whole number from 1/],
   [{ sinkShares: '5' }, /^--sink-shares "5": must be at most PARTITIONS, which is 4$/],
+  [
+    { hubspotUrl: 'http://api.hubapi.com' },
+    /^HUBSPOT_URL must be https, because it gets tokens; http needs WEBHOOK_PRIVATE=on$/,
+  ],
   [{ redisMaxMemoryBytes: '1mb' }, /^--redis-max-memory "1mb": must be bytes, or a size/],
   [{ redisFsync: 'sometimes' }, /^--redis-fsync/],
 ]
@@ -89,6 +93,12 @@ for (const [flags, message] of REFUSED) {
     assert.throws(() => readConfig({}, flags), { name: 'InputError', message })
   })
 }
+
+test('HUBSPOT_URL may be a proxy over http in a private network', () => {
+  const hubspotUrl = 'http://proxy:8080'
+  assert.equal(readConfig({}, { hubspotUrl, webhookPrivate: 'on' }).hubspotUrl, hubspotUrl)
+  assert.equal(readConfig({ HUBSPOT_URL: hubspotUrl }, {}, ['dataDir']).hubspotUrl, hubspotUrl)
+})
 
 test('all wrong settings are listed at once', () => {
   const env = { PORT: '99999', LOG_LEVEL: 'loud', CLICKHOUSE_CLUSTER: 'c1', PLANS_FILE: '/no/such/file' }

@@ -78,3 +78,12 @@ test('a name is trimmed, and bounded', () => {
     assert.throws(() => readDisplayName(name, 'a name', 4), /^InputError: a name must be one line of 1 to 4 characters/)
   }
 })
+
+test('no person is called like an author of changes that is no person', () => {
+  for (const name of ['HubSpot', ' hubspot ', 'command  line', 'Command Line'])
+    assert.throws(
+      () => validName(name),
+      /^InputError: ".*" is the author of changes that ipid makes: choose another name$/,
+    )
+  assert.equal(validName('HubSpot Admin'), 'HubSpot Admin')
+})

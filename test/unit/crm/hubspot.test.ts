@@ -173,6 +173,77 @@ test('one faulty company of a batch is refused alone, in a 207 and in a 400', as
   assert.deepEqual([third.updated, third.refused], [2, []])
 })
 
+test('when HubSpot refuses every company, a run ends with the reason after some 200 writes', async (t) => {
+  const { server, hubspot, sync } = await start(t)
+  await hubspot.begin(signal)
+  server.answer = ({ call }) =>
+    call.includes('batch/upsert')
+      ? { status: 400, body: { status: 'error', message: 'ipid_visits is not a number property' } }
+      : undefined
+  const part = (from: number) => Array.from({ length: 50 }, (_, i) => company(`c${from + i}.example`))
+  const ended = async () => {
+    for (let from = 0; from < 1_000; from += 50) await sync(part(from))
+  }
+  await assert.rejects(ended(), (error: Error) => {
+    assert.ok(!(error instanceof CrmStoppedError))
+    assert.match(
+      error.message,
+      /^HubSpot refuses all companies: ipid_visits is not a number property\. Was a property of the group ipid changed/,
+    )
+    return true
+  })
+  const writes = server.calls('batch/upsert').length
+  assert.ok(writes > 100 && writes <= 250, String(writes))
+})
+
+test('a company that HubSpot cannot read or search is refused alone, and not created', async (t) => {
+  const { server, hubspot, sync } = await start(t)
+  await hubspot.begin(signal)
+  const companies = Array.from({ length: 50 }, (_, i) => company(`c${i}.example`))
+  const faulty = { status: 400, body: { status: 'error', category: 'VALIDATION_ERROR', message: 'odd input' } }
+  const cases: readonly (readonly [call: string, answer: { status: number; body: object }, reason: RegExp])[] = [
+    ['batch/read?archived=false', faulty, /^odd input$/],
+    ['/search', faulty, /^odd input$/],
+    ['batch/read?archived=true', faulty, /^odd input$/],
+    [
+      'batch/read?archived=false',
+      { status: 207, body: { results: [], errors: [{ category: 'INTERNAL_ERROR', message: 'internal' }] } },
+      /^HubSpot cannot read it: internal$/,
+    ],
+  ]
+  for (const [kind, answer, reason] of cases) {
+    server.records.length = 0
+    server.answer = ({ call, body }) =>
+      call.includes(kind) && JSON.stringify(body).includes('"c17.example"') ? answer : undefined
+    const { created, refused } = await sync(companies)
+    assert.deepEqual([created, refused.map(({ company_id }) => company_id)], [49, ['c17.example']], kind)
+    assert.match(refused[0]!.reason, reason)
+    assert.equal(server.records.length, 49)
+  }
+})
+
+test('a company is found by a further domain of HubSpot’s, after the one with that main domain', async (t) => {
+  const { server, hubspot, sync } = await start(t)
+  await hubspot.begin(signal)
+  const merged = server.add({ name: 'Merged', domain: 'main.example', hs_additional_domains: 'a.example;b.example' })
+  const own = server.add({ name: 'B', domain: 'b.example' })
+  const [a, b] = [company('a.example'), company('b.example')]
+  assert.deepEqual(await sync([b, a]), { created: 0, updated: 2, unchanged: 0, refused: [], brought: [] })
+  const keys = () => [merged, own].map((record) => server.values(record).ipid_company_id)
+  assert.deepEqual(keys(), ['a.example', 'b.example'])
+  assert.equal(server.values(merged).domain, 'main.example')
+
+  // One record for two companies: it goes to the one with its main domain.
+  server.records.length = 0
+  const both = server.add({ name: 'Both', domain: 'b.example', hs_additional_domains: 'a.example' })
+  const { updated, created, refused } = await sync([a, b])
+  assert.deepEqual([updated, created, server.values(both).ipid_company_id], [1, 0, 'b.example'])
+  assert.deepEqual(
+    refused.map(({ company_id, reason }) => [company_id, reason]),
+    [['a.example', 'HubSpot has a.example as b.example: merge the two companies in ipid']],
+  )
+})
+
 test('owner and stage are read back with their times, also when people removed them', async (t) => {
   const { server, hubspot, sync } = await start(t)
   for (let i = 0; i < 600; i++) server.owners.push({ id: String(i), email: `p${i}@us.example` })
@@ -245,6 +316,15 @@ test('it waits as HubSpot says: Retry-After, the policy, the window; and it spac
   assert.equal(server.asked.length - before, 5)
 })
 
+test('a clock that is set back delays no request by more than a minute', async (t) => {
+  const { hubspot, clock, pauses } = await start(t)
+  await hubspot.begin(signal)
+  clock.nowMs -= 86_400_000
+  pauses.length = 0
+  await hubspot.begin(signal)
+  assert.ok(Math.max(...pauses) <= 60_000, String(pauses))
+})
+
 test('a wrong token, a missing scope and a property of others stop it, with what to do', async (t) => {
   const wrong = await start(t, 'pat-eu1-wrong-wrong-wrong')
   const stopped = (message: RegExp) => (error: Error) => {
@@ -259,6 +339,9 @@ test('a wrong token, a missing scope and a property of others stop it, with what
   const { server, hubspot, sync } = await start(t)
   server.scopes.delete('crm.objects.owners.read')
   await assert.rejects(hubspot.begin(signal), stopped(/lacks the scope crm\.objects\.owners\.read\. Add it in HubSpot/))
+  server.answer = () => ({ status: 403, body: { message: 'This app has no scope.', category: 'MISSING_SCOPES' } })
+  await assert.rejects(hubspot.begin(signal), stopped(/Give the private app the scopes it needs/))
+  server.answer = () => undefined
   server.scopes.add('crm.objects.owners.read')
   server.properties.push({ ...server.properties[0]!, name: 'ipid_company_id' })
   await assert.rejects(hubspot.begin(signal), stopped(/ipid_company_id in HubSpot does not require unique values/))
@@ -274,6 +357,7 @@ test('an answer that is not HubSpot’s, a fault and a redirect fail without a s
     [200, 'hello', /not the JSON that HubSpot documents/],
     [500, { message: 'internal error', category: 'INTERNAL' }, /HubSpot fails: internal error/],
     [302, {}, /redirects \(302\)/],
+    [403, { message: 'blocked', category: 'BANNED' }, /^HubSpot does not allow it: blocked$/],
   ] as const) {
     server.answer = () => ({ status, body })
     await assert.rejects(hubspot.begin(signal), (error: Error) => {

@@ -44,17 +44,18 @@ export function segmentCommand(context: CliContext): Command {
     },
   )
 
-  addSubcommand(segment, 'remove <tenant> <name>', 'remove a segment that no alert and no export needs').action(
+  addSubcommand(segment, 'remove <tenant> <name>', 'remove a segment that no alert, no export and no CRM needs').action(
     async (tenant: string, name: string, { json }: SegmentOptions, command: Command) => {
       const removed = await manage(tenant, command, async (segments, client) => {
         const found = await segments.named(tenant, name)
-        const [{ RedisAlerts }, { RedisExports }, { removeSegment }] = await Promise.all([
+        const [{ RedisAlerts }, { RedisExports }, { RedisCrm }, { removeSegment }] = await Promise.all([
           import('../../../alerts/redis/alert-store.ts'),
           import('../../../exports/redis/export-store.ts'),
+          import('../../../crm/redis/crm-store.ts'),
           import('../../../alerts/remove-segment.ts'),
         ])
-        const [alerts, exports] = [new RedisAlerts(client), new RedisExports(client)]
-        await removeSegment({ segments, exports, records: (id) => alerts.list(id) }, tenant, found.id)
+        const [alerts, exports, crm] = [new RedisAlerts(client), new RedisExports(client), new RedisCrm(client)]
+        await removeSegment({ segments, exports, crm, records: (id) => alerts.list(id) }, tenant, found.id)
         return found
       })
       print(tenant, removed, json)

@@ -11,6 +11,7 @@ import { removeSegment } from '../../../alerts/remove-segment.ts'
 import { assertFilter } from '../../../companies/filter.ts'
 import type { Segment, Segments } from '../../../companies/segments/segments.ts'
 import { formatWhere, parseWhere } from '../../../companies/where.ts'
+import type { CrmAdmin } from '../../../crm/admin.ts'
 import type { RedisExports } from '../../../exports/redis/export-store.ts'
 import { InputError } from '../../../run/errors.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -19,12 +20,13 @@ export interface SegmentDependencies {
   readonly segments: Segments
   readonly alerts: AlertAdmin
   readonly exports: Pick<RedisExports, 'list'>
+  readonly crm: Pick<CrmAdmin, 'crm'>
 }
 
 const PATH = '/api/tenants/:tenant/segments'
 
 /** Saved filters of the list of companies (src/companies/README.md). */
-export function segmentRoutes({ segments, alerts, exports }: SegmentDependencies): DashboardRoute[] {
+export function segmentRoutes({ segments, alerts, exports, crm: { crm } }: SegmentDependencies): DashboardRoute[] {
   const listed = async (tenantId: string, found: readonly Segment[]): Promise<ListedSegment[]> => {
     const all = await alerts.list(tenantId)
     return found.map(({ id, name, where, created_at }) => ({
@@ -64,7 +66,7 @@ export function segmentRoutes({ segments, alerts, exports }: SegmentDependencies
       path: `${PATH}/remove`,
       body: RemoveSegmentBody,
       async handle({ tenant, body: { segment_id: id } }) {
-        await removeSegment({ segments, exports, records: (of) => alerts.records(of) }, tenant.id, id)
+        await removeSegment({ segments, exports, crm, records: (of) => alerts.records(of) }, tenant.id, id)
         return json({})
       },
     }),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { TenantRules } from '../../../../schemas/tenant-rules.ts'
 import type { TodaysData } from '../../../enrichment/todays-data.ts'
-import { COMMAND_LINE } from '../../../terminal/context.ts'
+import { COMMAND_LINE } from '../../../run/authors.ts'
 import type { ClickHouseReenrichment } from '../../reenrich/clickhouse.ts'
 import { judgedBy } from '../../reenrich/judge.ts'
 import type { Staged } from '../../reenrich/ports.ts'
