@@ -32,7 +32,7 @@ import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { messageAbout, occurrenceOf, Receiver, testSecrets } from '../support/alerts.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
-import { type DashboardClient, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
+import { type DashboardClient, noCrm, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
 import { member, redis, tenants } from '../support/dashboard-access.ts'
 import { type EventRow, eventInserter } from '../support/event-rows.ts'
 import { readMail, startMailServer } from '../support/mail.ts'
@@ -58,7 +58,7 @@ function routesOf({ allowsPrivate = true, canEmail = false } = {}) {
   const alerts = testAlertAdmin(redis, systemClock, allowsPrivate)
   const parts = { alerts, alertActivity: store, deliveries, segments, canEmail }
   return [
-    ...segmentRoutes({ ...parts, exports: new RedisExports(redis) }),
+    ...segmentRoutes({ ...parts, exports: new RedisExports(redis), crm: noCrm }),
     ...alertRoutes({ ...parts, alertTrials: new AlertTrials(visits, systemClock) }),
   ]
 }

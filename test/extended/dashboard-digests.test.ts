@@ -19,7 +19,7 @@ import { systemClock } from '../../src/run/clock.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { testSecrets } from '../support/alerts.ts'
-import { type DashboardClient, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
+import { type DashboardClient, noCrm, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
 import { member, redis, tenants } from '../support/dashboard-access.ts'
 import { WEEK } from '../support/home-week.ts'
 import { headerOf, readMail, startMailServer } from '../support/mail.ts'
@@ -44,7 +44,7 @@ async function start(t: TestContext, { canEmail = true } = {}) {
   const parts = { alerts, alertActivity: store, deliveries, segments, canEmail, readWeek, clock: systemClock }
   const dashboard = await startDashboard(t, redis, [
     sessionRoute({ tenants, version: '1.2.3', apiUrl: null }),
-    ...segmentRoutes({ ...parts, exports: new RedisExports(redis) }),
+    ...segmentRoutes({ ...parts, exports: new RedisExports(redis), crm: noCrm }),
     ...digestRoutes({ ...parts, persons: new RedisPersonStore(redis) }),
   ])
   const channels = new Channels({

@@ -9,6 +9,7 @@ import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { RedisTestLimits } from '../../src/alerts/redis/test-limits.ts'
 import { Destinations } from '../../src/alerts/sending/destinations.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
+import type { CrmAdmin } from '../../src/crm/admin.ts'
 import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
 import { People } from '../../src/dashboard/server/people.ts'
@@ -132,3 +133,6 @@ export async function startDashboard(
     `${server.url}/sign-in?token=${await sessions.createLink(grant, 60_000)}`
   return { url: server.url, sessions, link, signIn: async (grant) => followLink(await link(grant)) }
 }
+
+/** The CRM of tenants that have connected none. */
+export const noCrm = { crm: { list: async () => [] } } as unknown as CrmAdmin

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CompanyReason } from '../../../schemas/dashboard/company.ts'
-import { ApiError } from '../../../src/dashboard/pages/lib/api.ts'
 import { linkedInSearch, siteUrl } from '../../../src/dashboard/pages/lib/company-links.ts'
 import { stepsOf, trailAmong, trailInto, trailState } from '../../../src/dashboard/pages/lib/company-trail.ts'
 import { touchesOf } from '../../../src/dashboard/pages/lib/touches.ts'
@@ -85,7 +84,7 @@ test('why a company was recognised is one sentence', () => {
 
 test('touches are awaited while they load, kept after an error, and left out when they never came', () => {
   const value = { first_touch: null, last_touch: null }
-  const error = new ApiError(500, 'down')
+  const error = new Error('down')
   assert.equal(touchesOf({ value: undefined, error: undefined }), undefined)
   assert.deepEqual(touchesOf({ value: undefined, error }), value)
   assert.equal(touchesOf({ value, error }), value)

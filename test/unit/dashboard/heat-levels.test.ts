@@ -8,7 +8,8 @@ const DEPTH: HeatWeights = { recency: 0, frequency: 0, depth: 100, intent: 0 }
 
 /** Settings that change outside this process, and levels that say by which weights they were computed. */
 function heldHeat() {
-  const held = { weights: DEFAULT_HEAT_WEIGHTS, pages: DEFAULT_INTENT_PAGES, computed: 0, wait: Promise.resolve() }
+  const weights: HeatWeights = DEFAULT_HEAT_WEIGHTS
+  const held = { weights, pages: DEFAULT_INTENT_PAGES, computed: 0, wait: Promise.resolve() }
   const parts = {
     companies: {
       async heatLevels(_: string, { depth }: HeatWeights) {

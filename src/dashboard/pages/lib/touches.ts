@@ -1,13 +1,17 @@
 import type { Touch } from '../../../../schemas/companies.ts'
 import type { ActivityAnswer } from '../../../../schemas/dashboard/activity.ts'
 import { capitalised } from './format.ts'
-import type { Data } from './use-data.ts'
 
 /** The first and the last touch of a company; null: it has none. */
 export type Touches = Pick<ActivityAnswer, 'first_touch' | 'last_touch'>
 
+interface TouchesAnswer {
+  readonly value: Touches | undefined
+  readonly error: unknown
+}
+
 /** The touches that its page shows: undefined while they load, none after an error. */
-export function touchesOf({ value, error }: Pick<Data<Touches>, 'value' | 'error'>): Touches | undefined {
+export function touchesOf({ value, error }: TouchesAnswer): Touches | undefined {
   return value ?? (error === undefined ? undefined : { first_touch: null, last_touch: null })
 }
 

@@ -8,8 +8,8 @@ import { type DashboardRoute, json, route } from '../route.ts'
 import { authorOf } from '../sessions.ts'
 
 export interface HeatDependencies {
-  readonly companies: Pick<ClickHouseCompanies, 'heatLevels' | 'heatPreview'>
-  readonly corrections: Pick<CompanyCorrections, 'heatWeights' | 'intentPages' | 'setHeatWeights' | 'settingHistory'>
+  readonly companies: ClickHouseCompanies
+  readonly corrections: CompanyCorrections
 }
 
 const PATH = '/api/tenants/:tenant/heat-weights'

@@ -20,7 +20,7 @@ export interface SegmentDependencies {
   readonly segments: Segments
   readonly alerts: AlertAdmin
   readonly exports: Pick<RedisExports, 'list'>
-  readonly crm: Pick<CrmAdmin, 'crm'>
+  readonly crm: CrmAdmin
 }
 
 const PATH = '/api/tenants/:tenant/segments'
