@@ -107,7 +107,7 @@ async function checkSpace(folder: string): Promise<Finding[]> {
   return [...found, fine(seen)]
 }
 
-/** The file of the key that encrypts secrets of sources and alerts. */
+/** The file of the key that encrypts secrets of sources, alerts and CRMs. */
 export async function checkSecretsKey({ config, dir, running }: Subject): Promise<Finding[]> {
   const { risk, fine } = findingsOf('secrets-key')
   const isGiven = config.secretsKey !== undefined || (running !== undefined && config.given.includes('secretsKey'))
@@ -121,7 +121,7 @@ export async function checkSecretsKey({ config, dir, running }: Subject): Promis
     return [problemOf('secrets-key', error as Error, 'Sources and alerts with secrets do not work.')]
   }
   if (isShared(config)) {
-    const why = 'Other machines cannot read the secrets of sources and alerts that this one encrypts.'
+    const why = 'Other machines cannot read the secrets of sources, alerts and CRMs that this one encrypts.'
     const remedy = `set SECRETS_KEY to the same 64 digits everywhere (${key === undefined ? 'openssl rand -hex 32' : `those in ${file}`})`
     return [risk('the stores may be shared, and SECRETS_KEY is not set', why, remedy)]
   }

@@ -1,4 +1,5 @@
 import { RedisAlerts } from '../../alerts/redis/alert-store.ts'
+import { RedisCrm } from '../../crm/redis/crm-store.ts'
 import { numbered } from '../../run/counted.ts'
 import { SecretBox } from '../../secrets/secret-box.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
@@ -16,7 +17,7 @@ interface Sealed {
   readonly secret: string
 }
 
-/** Whether the secrets of sources and alerts can be decrypted here. */
+/** Whether the secrets of sources, alerts and CRMs can be decrypted here. */
 export async function checkSecrets(client: RedisClient, { config }: Subject): Promise<Finding[]> {
   const { problem, fine } = findingsOf('secrets')
   const sealed = await sealedIn(client)
@@ -37,18 +38,19 @@ export async function checkSecrets(client: RedisClient, { config }: Subject): Pr
   if (first === undefined) return [fine(`${numbered(sealed.length, 'secret')} can be decrypted`)]
   const more = failures.length > 1 ? `${failures.length} secrets cannot be decrypted; the first: ` : ''
   const at = first.lastIndexOf(': ')
-  const why = 'These sources fetch nothing or refuse requests that they cannot verify, and these alerts send nothing.'
+  const why = 'These sources fetch nothing or refuse requests that they cannot verify, these alerts send nothing, and these connections stop.'
   return [problem(more + first.slice(0, at), why, first.slice(at + 2))]
 }
 
 async function sealedIn(client: RedisClient): Promise<Sealed[]> {
-  const [tenants, alerts] = [new RedisTenantStore(client), new RedisAlerts(client)]
+  const [tenants, alerts, crms] = [new RedisTenantStore(client), new RedisAlerts(client), new RedisCrm(client)]
   const ids = (await tenants.listTenants()).slice(0, TENANTS_MAX).map(({ id }) => id)
   const found = ids.map(async (id) => {
-    const [sources, all] = await Promise.all([tenants.listSources(id), alerts.list(id)])
+    const [sources, all, crm] = await Promise.all([tenants.listSources(id), alerts.list(id), crms.get(id)])
     return [
       ...sources.map(({ prefix, source }) => ({ what: `source ${prefix}`, owner: prefix, secret: source.secret })),
       ...all.map((alert) => ({ what: `alert ${alert.name}`, owner: alert.id, secret: alert.secret })),
+      ...(crm === undefined ? [] : [{ what: `the connection of ${id} to HubSpot`, owner: crm.id, secret: crm.token }]),
     ]
   })
   return (await Promise.all(found)).flat().flatMap(({ secret, ...facts }) => (secret ? [{ ...facts, secret }] : []))
