@@ -38,7 +38,8 @@ export async function checkSecrets(client: RedisClient, { config }: Subject): Pr
   if (first === undefined) return [fine(`${numbered(sealed.length, 'secret')} can be decrypted`)]
   const more = failures.length > 1 ? `${failures.length} secrets cannot be decrypted; the first: ` : ''
   const at = first.lastIndexOf(': ')
-  const why = 'These sources fetch nothing or refuse requests that they cannot verify, these alerts send nothing, and these connections stop.'
+  const why =
+    'These sources fetch nothing or refuse requests that they cannot verify, these alerts send nothing, and these connections stop.'
   return [problem(more + first.slice(0, at), why, first.slice(at + 2))]
 }
 
