@@ -24,7 +24,7 @@ export function formatHeatWeights(weights: HeatWeights): string {
   return HEAT_PARTS.map((part) => `${part}=${weights[part]}`).join(' ')
 }
 
-const WEIGHTS = new RegExp(`^${HEAT_PARTS.map((part) => `${part}=(\\d{1,3})`).join(' ')}$`)
+const WEIGHTS = /^recency=(\d{1,3}) frequency=(\d{1,3}) depth=(\d{1,3}) intent=(\d{1,3})$/
 
 /** The points of each part of heat. A text that is no weights, such as one of a later version, means the default ones. */
 export function heatWeightsOf({ heat_weights: text = '' }: Pick<Corrected, 'heat_weights'>): HeatWeights {
