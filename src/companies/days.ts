@@ -49,14 +49,10 @@ export const fromEvents = (corrected: Corrected): ReadBasis => ({
   pages: ONLY_EVENTS,
 })
 
-/** The setting of a tenant that holds: a row of the log without a company. */
-const setting = (field: 'heat_weights' | 'fit') => `
-    (
-      SELECT argMax(log.value, (log.at, log.change_id))
-      FROM ${CORRECTIONS} AS log
-      WHERE tenant_id = {tenant:String} AND company_id = '' AND field = '${field}'
-    ) AS ${field}`
-const CORRECTED = `${setting('heat_weights')},${setting('fit')},
+/** The settings of a tenant are rows of the log without a company. */
+const CORRECTED = `
+    maxIf(heat_weights, company_id = '') AS heat_weights,
+    maxIf(fit, company_id = '') AS fit,
     groupArrayIf((company_id, counts_for, toString(sipHash64(company_id)), toString(sipHash64(counts_for))), counts_for != '') AS merged,
     groupArrayIf(toString(sipHash64(company_id)), is_hidden) AS hidden`
 /** From the log, because the view reads facts of all companies too. */
@@ -66,9 +62,11 @@ const FROM_CORRECTED = `
     SELECT
       company_id,
       argMaxIf(value, (at, change_id), field = 'hidden') != '' AS is_hidden,
-      argMaxIf(value, (at, change_id), field = 'counts_for') AS counts_for
+      argMaxIf(value, (at, change_id), field = 'counts_for') AS counts_for,
+      argMaxIf(value, (at, change_id), field = 'heat_weights') AS heat_weights,
+      argMaxIf(value, (at, change_id), field = 'fit') AS fit
     FROM ${CORRECTIONS}
-    WHERE tenant_id = {tenant:String} AND company_id != '' AND field IN ('hidden', 'counts_for')
+    WHERE tenant_id = {tenant:String} AND field IN ('hidden', 'counts_for', 'heat_weights', 'fit')
     GROUP BY company_id
   )`
 const builds = (view: string) =>
