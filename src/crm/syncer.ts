@@ -57,6 +57,8 @@ interface Progress {
 export class CrmSyncer extends LeasedService {
   readonly #options: CrmSyncerOptions
   readonly #runs = new Map<string, Promise<void>>()
+  /** When runs are due, by id of connection: only the process that holds the lease changes that. */
+  readonly #plans = new Map<string, Pick<CrmState, 'nextAtMs' | 'askedMs'>>()
   #ending = new AbortController()
 
   constructor(options: CrmSyncerOptions) {
@@ -67,10 +69,11 @@ export class CrmSyncer extends LeasedService {
   /** Begins the runs that are due, those that wait longest first. They outlive a round, so that no tenant waits for the end of another's. */
   protected override async round(): Promise<number> {
     if (this.#runs.size >= RUNS_AT_ONCE) return LOOK_EVERY_MS
-    for (const { connection, state, askedMs } of await this.#due()) {
+    for (const { connection, askedMs } of await this.#due()) {
       if (this.signal.aborted || this.#runs.size >= RUNS_AT_ONCE) break
       const { tenantId } = connection
-      const run = this.#run(connection, state, askedMs).catch((err: Error) => this.#report(connection, err))
+      this.#plans.delete(connection.id)
+      const run = this.#run(connection, askedMs).catch((err: Error) => this.#report(connection, err))
       this.#runs.set(
         tenantId,
         run.finally(() => this.#runs.delete(tenantId)),
@@ -82,21 +85,23 @@ export class CrmSyncer extends LeasedService {
   /** Removes connections of removed tenants too. */
   async #due() {
     const { crm, clock } = this.#options
-    const found: { connection: Connection; state: CrmState; askedMs: number; sinceMs: number }[] = []
+    const found: { connection: Connection; askedMs: number; sinceMs: number }[] = []
     for (const connection of await crm.all()) {
-      const { tenantId, stopped } = connection
+      const { tenantId, id, stopped } = connection
       if (this.signal.aborted) break
       if (this.#runs.has(tenantId)) continue
       if (await this.#isGone(tenantId)) {
         await crm.remove(tenantId)
         continue
       }
-      const [state, askedMs] = await Promise.all([crm.state(tenantId), crm.asked(tenantId)])
+      const [plan, askedMs] = await Promise.all([this.#plans.get(id) ?? crm.state(tenantId), crm.asked(tenantId)])
+      // Not the state itself, which lists companies.
+      this.#plans.set(id, { nextAtMs: plan.nextAtMs, askedMs: plan.askedMs })
       // No run is planned further ahead: the clock was.
-      const plannedMs = state.nextAtMs - clock.now() > DAY_MS ? 0 : state.nextAtMs
+      const plannedMs = plan.nextAtMs - clock.now() > DAY_MS ? 0 : plan.nextAtMs
       const isDue = stopped === undefined && plannedMs <= clock.now()
-      if (isDue) found.push({ connection, state, askedMs, sinceMs: plannedMs })
-      else if (askedMs > state.askedMs) found.push({ connection, state, askedMs, sinceMs: askedMs })
+      if (isDue) found.push({ connection, askedMs, sinceMs: plannedMs })
+      else if (askedMs > plan.askedMs) found.push({ connection, askedMs, sinceMs: askedMs })
     }
     return found.sort((a, b) => a.sinceMs - b.sinceMs)
   }
@@ -104,6 +109,7 @@ export class CrmSyncer extends LeasedService {
   protected override async settle(): Promise<void> {
     this.#ending.abort(new Error('the CRM is brought up to date by another process'))
     await Promise.allSettled([...this.#runs.values()])
+    this.#plans.clear()
     this.#ending = new AbortController()
   }
 
@@ -112,9 +118,10 @@ export class CrmSyncer extends LeasedService {
     return tenant === undefined || tenant.deleting === true
   }
 
-  async #run(connection: Connection, before: CrmState, askedMs: number): Promise<void> {
+  async #run(connection: Connection, askedMs: number): Promise<void> {
     const { lease, crm, clock, onRun } = this.#options
     const ending = this.#ending.signal
+    const before = await crm.state(connection.tenantId)
     const beganMs = clock.now()
     const running = { ...before, runningSinceMs: beganMs }
     if (!(await crm.settle(lease, connection, running, connection.stopped))) return
