@@ -162,7 +162,7 @@ export class HubSpot implements Crm {
       const { results = [], errors = [] } = await this.#wire.call<Batch>(path, body, signal)
       const other = errors.find(({ category }) => category !== 'OBJECT_NOT_FOUND')
       // A company that could not be read may exist: it must not be created.
-      if (other !== undefined) throw new WireRefusedError(`HubSpot cannot read it: ${messageOf(other)}`, 207)
+      if (other !== undefined) throw new WireRefusedError(`HubSpot cannot read it: ${messageOf(other)}`)
       return results
     }
     const found = await this.#reads.answers(companies, ask, refusals.add)
@@ -208,7 +208,7 @@ export class HubSpot implements Crm {
       const batch = await this.#wire.call<Batch>(`${COMPANIES}/batch/${how}`, body, signal)
       // An error that names no company: only one alone shows whose it is.
       if (part.some((input) => faultOf(input, batch) === undefined))
-        throw new WireRefusedError(messageOf(batch.errors![0]!) || NO_REASON, 207)
+        throw new WireRefusedError(messageOf(batch.errors![0]!) || NO_REASON)
       return batch
     }
     let written = 0

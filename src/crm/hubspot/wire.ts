@@ -65,12 +65,6 @@ export interface WireError {
 /** HubSpot refuses a request for what is in it. */
 export class WireRefusedError extends Error {
   override name = 'WireRefusedError'
-  readonly status: number
-
-  constructor(message: string, status: number) {
-    super(message)
-    this.status = status
-  }
 }
 
 /**
@@ -155,7 +149,7 @@ export class HubSpotWire {
       if (error.category !== 'MISSING_SCOPES') return new Error(notAllowed)
       return new CrmStoppedError(`${notAllowed}. Give the private app the scopes it needs, then sync`)
     }
-    if (REFUSALS.has(status)) return new WireRefusedError(said, status)
+    if (REFUSALS.has(status)) return new WireRefusedError(said)
     const waitMs = this.#askedMs(answer)
     if (waitMs !== undefined) return busyError(error, waitMs)
     if (status >= 300 && status < 400) return new Error(`HubSpot redirects (${status}), which is not followed`)

@@ -1,4 +1,5 @@
 import type { CrmRecord, CrmRefusal, CrmRun } from '../../../schemas/crm.ts'
+import { HUBSPOT } from '../../run/authors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
@@ -53,7 +54,7 @@ export class RedisCrm {
   /** The connections of a tenant by the names that people know. */
   async list(tenantId: string): Promise<readonly { readonly name: string; readonly segment_id?: string }[]> {
     const found = await this.get(tenantId)
-    return found === undefined ? [] : [{ ...found, name: 'HubSpot' }]
+    return found === undefined ? [] : [{ ...found, name: HUBSPOT }]
   }
 
   async state(tenantId: string): Promise<CrmState> {
