@@ -2,6 +2,7 @@ import { Ellipsis, MailPlus, Send, Trash2 } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { DigestsAnswer, ListedDigest, SubscribeBody } from '../../../../../schemas/dashboard/digests.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { HowOften, TimeOfDay } from '../../components/schedule-fields.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { Button, IconButton } from '../../design/button.tsx'
 import { Checkbox, FieldError, Select, TextInput } from '../../design/field.tsx'
@@ -11,7 +12,6 @@ import { Card, Page } from '../../design/page.tsx'
 import { Menu } from '../../design/popover.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
-import { Segmented } from '../../design/tabs.tsx'
 import { Time } from '../../design/time.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
@@ -21,7 +21,6 @@ import type { PageProps } from '../../lib/page-props.ts'
 import { useSegments } from '../../lib/segments.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
-import { localHint } from '../exports/new-export.tsx'
 import { scheduleWords } from '../exports/words.ts'
 import { AlertTabs } from './alert-tabs.tsx'
 import { NoMail } from './no-mail.tsx'
@@ -149,30 +148,14 @@ function Subscribe({ path, own, onDone }: SubscribeProps) {
                 onChange={setSegmentId}
               />
             )}
-            <TextInput
-              label="Time of day, in UTC"
-              type="time"
-              required
-              value={at}
-              hint={localHint(at)}
-              error={errorOf('at')}
-              onInput={setAt}
-            />
+            <TimeOfDay value={at} error={errorOf('at')} onInput={setAt} />
           </Grid>
           <FieldError
             error={['target', 'at', 'segment'].includes(subscribing.field ?? '') ? undefined : subscribing.error}
           />
           <Row justify="between">
             <Row>
-              <Segmented
-                label="How often"
-                value={every}
-                options={[
-                  { value: 'week', label: 'Every Monday' },
-                  { value: 'day', label: 'Every day' },
-                ]}
-                onChange={(next) => setEvery(next as ListedDigest['every'])}
-              />
+              <HowOften value={every} onChange={setEvery} />
               <Checkbox label="Send it also when no company visited" isChecked={sendsEmpty} onChange={setSendsEmpty} />
             </Row>
             <Button type="submit" variant="primary" disabled={subscribing.isBusy}>
@@ -307,7 +290,7 @@ function State({ digest: { paused, unconfirmed } }: { readonly digest: ListedDig
       </Row>
       <Text tone="soft" isSmall>
         {paused.reason !== '' && `${sentence(paused.reason)} `}
-        Subscribe the address again to go on.
+        Subscribe the address again to continue.
       </Text>
     </Stack>
   )

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { CreateExportBody, ListedExport } from '../../../../../schemas/dashboard/exports.ts'
 import { EXPORT_KEEP_MAX, EXPORT_KEEP_USUAL, LABEL_CHARS_MAX } from '../../../../../schemas/dashboard/limits.ts'
+import { HowOften, TimeOfDay } from '../../components/schedule-fields.tsx'
 import { Button } from '../../design/button.tsx'
 import { FieldError, Select, TextInput } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
@@ -9,7 +10,6 @@ import { Card, Page } from '../../design/page.tsx'
 import { Segmented } from '../../design/tabs.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
-import { hourMinute } from '../../lib/format.ts'
 import type { PageProps } from '../../lib/page-props.ts'
 import { useSegments } from '../../lib/segments.ts'
 import { useUrlState } from '../../lib/url-state.ts'
@@ -90,25 +90,9 @@ function Form({ tenant }: { readonly tenant: string }) {
         <Card title="When">
           <Stack>
             <Row>
-              <Segmented
-                label="How often"
-                value={every}
-                options={[
-                  { value: 'week', label: 'Every Monday' },
-                  { value: 'day', label: 'Every day' },
-                ]}
-                onChange={(next) => setEvery(next as ListedExport['every'])}
-              />
+              <HowOften value={every} onChange={setEvery} />
             </Row>
-            <TextInput
-              label="Time of day, in UTC"
-              type="time"
-              required
-              value={at}
-              hint={localHint(at)}
-              error={errorOf('at')}
-              onInput={setAt}
-            />
+            <TimeOfDay value={at} error={errorOf('at')} onInput={setAt} />
             <TextInput
               label="Files to keep"
               type="number"
@@ -152,11 +136,4 @@ function suggestedName(segment: string): string {
     .replace(/[^A-Za-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
     .slice(0, LABEL_CHARS_MAX)
-}
-
-/** The same time for the reader; undefined when they are in UTC. */
-export function localHint(at: string): string | undefined {
-  const date = new Date(`${new Date().toISOString().slice(0, 10)}T${at}:00Z`)
-  if (Number.isNaN(date.getTime()) || date.getTimezoneOffset() === 0) return undefined
-  return `That is ${hourMinute(date)} for you today.`
 }

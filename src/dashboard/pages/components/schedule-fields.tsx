@@ -1,0 +1,53 @@
+import type { ExportPeriod } from '../../../../schemas/limits.ts'
+import { TextInput } from '../design/field.tsx'
+import { Segmented } from '../design/tabs.tsx'
+import { hourMinute } from '../lib/format.ts'
+
+interface HowOftenProps {
+  readonly value: ExportPeriod
+  readonly onChange: (value: ExportPeriod) => void
+}
+
+/** The days of a schedule. */
+export function HowOften({ value, onChange }: HowOftenProps) {
+  return (
+    <Segmented
+      label="How often"
+      value={value}
+      options={[
+        { value: 'week', label: 'Every Monday' },
+        { value: 'day', label: 'Every day' },
+      ]}
+      onChange={(next) => onChange(next as ExportPeriod)}
+    />
+  )
+}
+
+interface TimeOfDayProps {
+  /** HH:MM, UTC. */
+  readonly value: string
+  readonly error: string | undefined
+  readonly onInput: (value: string) => void
+}
+
+/** The time of a schedule, with the same time where the reader is. */
+export function TimeOfDay({ value, error, onInput }: TimeOfDayProps) {
+  return (
+    <TextInput
+      label="Time of day, in UTC"
+      type="time"
+      required
+      value={value}
+      hint={localHint(value)}
+      error={error}
+      onInput={onInput}
+    />
+  )
+}
+
+/** The same time for the reader; undefined when they are in UTC. */
+function localHint(at: string): string | undefined {
+  const date = new Date(`${new Date().toISOString().slice(0, 10)}T${at}:00Z`)
+  if (Number.isNaN(date.getTime()) || date.getTimezoneOffset() === 0) return undefined
+  return `That is ${hourMinute(date)} for you today.`
+}
