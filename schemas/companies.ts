@@ -257,7 +257,7 @@ export const CompanyRow = Type.Object({
   own: OwnValues,
   /** `good`, `ok` or `poor`; empty: the tenant says nothing about good companies. */
   fit: Type.String(),
-  /** The lines about good companies that it meets; of a poor one the lines that speak against it. */
+  /** The signs of good companies that it has; of a poor one the signs against it. */
   fit_reasons: Type.Array(Type.String()),
   /** Whether people hid it: only a filter or its own page shows it. */
   hidden: Type.Boolean(),

@@ -10,7 +10,7 @@ export const FIT_LIMITS = {
   terms: 100,
 } as const
 
-/** A condition, and whether it speaks for a company or against it. */
+/** A sign of pages and commands: a condition, and whether it speaks for a company or against it. */
 export const FitLine = Type.Object(
   {
     is: Type.Union([Type.Literal('good'), Type.Literal('poor')]),

@@ -9,8 +9,8 @@ import { ATTRIBUTE_COLUMNS, assertFilter, conditionsOf, parametersOf, resolveFil
 import { formatWhere, parseCondition, parseWhere, writtenTerms } from './where.ts'
 
 /*
- * Fit: how well a company is what a tenant says about good ones (README.md, Fit). The lines of a tenant are one text in the log of
- * corrections, such as `good industry=Software`, and become an expression over the columns of `companiesSql`: fit reads no event. Their values
+ * Fit: how well a company is what a tenant says about good ones (README.md, Fit). A sign, as people know it, is a line here: the lines of a tenant are one text in the log of
+ * corrections, for example `good industry=Software`, and become an expression over the columns of `companiesSql`: fit reads no event. Their values
  * are literals in the query, because the values of a filter fill the URL already.
  */
 
@@ -75,7 +75,7 @@ interface ReadLine extends NamedLine {
   readonly filter: CompanyFilter
 }
 
-/** The lines of a tenant. Leaves out a line that cannot be read, such as one of a later version. */
+/** The lines of a tenant. Leaves out a line that cannot be read, for example one of a later version. */
 function readLines({ fit = '' }: Pick<Corrected, 'fit'>): ReadLine[] {
   return fit.split('\n').flatMap((text): ReadLine[] => {
     const [, is, where] = /^(good|poor) (.+)$/.exec(text) ?? []

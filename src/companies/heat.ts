@@ -26,7 +26,7 @@ export function formatHeatWeights(weights: HeatWeights): string {
 
 const WEIGHTS = /^recency=(\d{1,3}) frequency=(\d{1,3}) depth=(\d{1,3}) intent=(\d{1,3})$/
 
-/** The points of each part of heat. A text that is no weights, such as one of a later version, means the default ones. */
+/** The points of each part of heat. A text that is no weights, for example one of a later version, means the default ones. */
 export function heatWeightsOf({ heat_weights: text = '' }: Pick<Corrected, 'heat_weights'>): HeatWeights {
   const points = WEIGHTS.exec(text)?.slice(1).map(Number) ?? []
   if (points.reduce((all, each) => all + each, 0) !== HEAT_POINTS) return DEFAULT_HEAT_WEIGHTS

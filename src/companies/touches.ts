@@ -14,7 +14,7 @@ import { companyDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
 /** An event that came directly. */
 const DIRECT = "'\\x1f\\x1f'"
 
-/** Names and domains, without subdomains such as `m.`, and without a country's ending. */
+/** Names and domains, without subdomains (`m.`), and without a country's ending. */
 const SEARCH_SITES = [
   ...['google', 'bing', 'yahoo', 'duckduckgo', 'baidu', 'yandex', 'ecosia', 'qwant', 'startpage', 'brave', 'kagi'],
   ...['naver', 'daum', 'seznam', 'sogou', 'ask', 'aol', 'mojeek', 'swisscows'],

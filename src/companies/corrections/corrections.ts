@@ -84,7 +84,7 @@ const ROWS_AT_A_TIME = 500
 /** Makes an insert one block, which ClickHouse stores whole or not at all: no change has more rows. */
 const ONE_BLOCK = { input_format_parallel_parsing: 0, max_insert_block_size: '1048576' } as const
 /** In the log, the settings of a tenant belong to no company. */
-const TENANT_ID = ''
+const NO_COMPANY = ''
 /** Settings of a tenant in the log. */
 export type TenantSetting = 'intent_pages' | 'heat_weights' | 'fit'
 /** Settings that only admins change, and take back. */
@@ -176,7 +176,7 @@ export class CompanyCorrections {
 
   /** The value of a setting that holds; empty: the default. */
   async #heldSetting(tenantId: string, setting: TenantSetting): Promise<string> {
-    return held(await this.#state(tenantId, [TENANT_ID], false), TENANT_ID, setting)?.value ?? ''
+    return held(await this.#state(tenantId, [NO_COMPANY], false), NO_COMPANY, setting)?.value ?? ''
   }
 
   async #set(
@@ -188,10 +188,10 @@ export class CompanyCorrections {
     return await this.#lock(tenantId, async () => {
       const done = await this.#changeOf(tenantId, changeId)
       if (done !== undefined) return done
-      const state = await this.#state(tenantId, [TENANT_ID], false)
-      const before = held(state, TENANT_ID, field)?.value ?? ''
+      const state = await this.#state(tenantId, [NO_COMPANY], false)
+      const before = held(state, NO_COMPANY, field)?.value ?? ''
       const value = changed(before)
-      const rows = value === before ? [] : [{ company_id: TENANT_ID, field, value, before }]
+      const rows = value === before ? [] : [{ company_id: NO_COMPANY, field, value, before }]
       return await this.#write(tenantId, { rows, state, by, changeId, undoes: '' })
     })
   }
@@ -312,7 +312,7 @@ export class CompanyCorrections {
       )
       if (rows.length === 0)
         throw new InputError(`tenant ${tenantId} has no change "${changeId.slice(0, 100)}" of companies`)
-      if (!isAdmin && rows.some(({ company_id, field }) => company_id === TENANT_ID && ADMIN_SETTINGS.has(field)))
+      if (!isAdmin && rows.some(({ company_id, field }) => company_id === NO_COMPANY && ADMIN_SETTINGS.has(field)))
         throw new InputError('only admins of this workspace may take this change back: ask one of them')
       const companies = [...new Set(rows.map(({ company_id }) => company_id))]
       const logs = await this.#logs(tenantId, companies)
@@ -378,7 +378,7 @@ export class CompanyCorrections {
     return found
       .filter(
         ({ company_id, ...fields }) =>
-          company_id !== TENANT_ID &&
+          company_id !== NO_COMPANY &&
           Object.values(fields).some((value) => (typeof value === 'object' ? Object.keys(value).length > 0 : value)),
       )
       .sort((a, b) => (a.company_id < b.company_id ? -1 : 1))
@@ -406,7 +406,7 @@ export class CompanyCorrections {
 
   /** Changes of a setting, the newest first. */
   async settingHistory(tenantId: string, setting: TenantSetting): Promise<CorrectionChange[]> {
-    return await this.#changes(tenantId, `AND company_id = '${TENANT_ID}' AND field = {setting:String}`, { setting })
+    return await this.#changes(tenantId, `AND company_id = '${NO_COMPANY}' AND field = {setting:String}`, { setting })
   }
 
   async #changes(tenantId: string, of: string, parameters: Record<string, string>): Promise<CorrectionChange[]> {

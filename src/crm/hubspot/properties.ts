@@ -84,7 +84,7 @@ function comparable(name: string, text: string): string | number {
   return /^\d+$/.test(value) ? Number(value) : Date.parse(value)
 }
 
-/** Lifecycle stages that say what a company is to us. HubSpot gives others, such as `lead`, by itself. */
+/** Lifecycle stages that say what a company is to us. HubSpot sets others itself, for example `lead`. */
 const STATUS_OF_STAGE: Readonly<Record<string, string>> = {
   marketingqualifiedlead: 'prospect',
   salesqualifiedlead: 'prospect',

@@ -112,7 +112,7 @@ function Shown({ connection }: { readonly connection: Connection }) {
       )}
       {failed && (
         <Notice tone="warn" title="The last sync ended early" role="status">
-          <p>{sentence(failed)} It goes on by itself.</p>
+          <p>{sentence(failed)} It is tried again by itself.</p>
         </Notice>
       )}
       <Facts

@@ -147,7 +147,7 @@ export function AddSign({ tenant, onAdd }: AddSignProps) {
               Add sign
             </Button>
           </Row>
-          <FieldError error={adding.error === undefined ? undefined : sentence(adding.error)} />
+          <FieldError error={adding.error && sentence(adding.error)} />
         </Stack>
       </form>
     </Card>

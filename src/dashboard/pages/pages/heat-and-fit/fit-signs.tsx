@@ -60,6 +60,7 @@ function Signs({ tenant, path, held, saved }: SignsProps) {
   const saving = useAction()
   const preview = usePreview<FitPreview>(`${path}/preview`, lines.length === 0 ? undefined : { lines })
   const shown = lines.length === 0 ? undefined : preview.value
+  const error = saving.error ?? (lines.length === 0 ? undefined : preview.error)
   const isChanged = JSON.stringify(lines) !== JSON.stringify(held.map(({ is, where }) => ({ is, where })))
   const change = (next: readonly FitLine[]) => {
     setLines(next)
@@ -123,7 +124,7 @@ function Signs({ tenant, path, held, saved }: SignsProps) {
           ]}
         />
       )}
-      <FieldError error={errorText(saving.error ?? (lines.length === 0 ? undefined : preview.error))} />
+      <FieldError error={error && sentence(error)} />
       {shown !== undefined && <Figures tenant={tenant} preview={shown} isSaved={!isChanged} />}
       {(isChanged || lines.length > 0) && (
         <Row justify="between">
@@ -185,8 +186,4 @@ function Figures({ tenant, preview, isSaved }: FiguresProps) {
       ))}
     </Stats>
   )
-}
-
-function errorText(error: string | undefined): string | undefined {
-  return error === undefined ? undefined : sentence(error)
 }

@@ -88,6 +88,7 @@ function Points({ tenant, path, held, saved }: PointsProps) {
   const wanted = Object.fromEntries(HEAT_PARTS.map((part, i) => [part, points[i]!])) as unknown as HeatWeights
   const isChanged = HEAT_PARTS.some((part) => wanted[part] !== held[part])
   const preview = usePreview<HeatPreview>(`${path}/preview`, isWhole ? wanted : undefined)
+  const error = saving.error ?? preview.error
   return (
     <Stack>
       <form
@@ -126,7 +127,7 @@ function Points({ tenant, path, held, saved }: PointsProps) {
               </Button>
             </Row>
           </Row>
-          <FieldError error={errorText(saving.error ?? preview.error)} />
+          <FieldError error={error && sentence(error)} />
         </Stack>
       </form>
       {preview.value === undefined ? (
@@ -146,10 +147,6 @@ function sumText(sum: number): string {
   if (sum === HEAT_POINTS) return `All ${HEAT_POINTS} points are given.`
   const off = counted(Math.abs(HEAT_POINTS - sum), 'point')
   return sum < HEAT_POINTS ? `${off} left to give.` : `${off} too many.`
-}
-
-function errorText(error: string | undefined): string | undefined {
-  return error === undefined ? undefined : sentence(error)
 }
 
 function Lists({
