@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startRoles } from '../support/roles.ts'
@@ -54,8 +54,10 @@ test('a new stage works for live events and batch jobs, with its own drop reason
 
 test('a new source and a new sink keep every event once after kill -9, and delay no job', async (t) => {
   const module = new URL('./source-and-sink-pipeline.ts', import.meta.url).href
-  const roles = await startRoles(t, module, (dir) => ({ COPY_DIR: dir, VISITOR_PLATFORM: 'lobby' }))
-  const closed = join(roles.dir, 'closed')
+  const roles = await startRoles(t, module, (dir) => ({ COPY_DIR: join(dir, 'copies'), VISITOR_PLATFORM: 'lobby' }))
+  const copies = join(roles.dir, 'copies')
+  mkdirSync(copies, { recursive: true })
+  const closed = join(copies, 'closed')
   writeFileSync(closed, '')
   const count = 10_000
   const lines = Array.from({ length: count }, (_, i) => `{"ip":"17.0.${i % 99}.1","event_id":"e${i}"}`)
@@ -95,13 +97,13 @@ test('a new source and a new sink keep every event once after kill -9, and delay
     { n: stored, ids: stored },
   ])
   rmSync(closed)
-  await until(() => copied(roles.dir).length > count / 10)
+  await until(() => copied(copies).length > count / 10)
   roles.killWorker()
-  const copies = await until(
-    () => copied(roles.dir),
+  const lastCopies = await until(
+    () => copied(copies),
     (lines) => lines.length >= stored,
   )
-  const events = copies.map((line) => JSON.parse(line) as Record<string, unknown>)
+  const events = lastCopies.map((line) => JSON.parse(line) as Record<string, unknown>)
   assert.deepEqual([events.length, new Set(events.map((event) => event.event_id)).size], [stored, stored])
   const { session_id, timestamp, asn, quality } = events.find((event) => event.event_id === 'v0')!
   assert.deepEqual([session_id, timestamp, asn, typeof quality], [null, '2026-11-22T08:00:00.000Z', 0, 'number'])

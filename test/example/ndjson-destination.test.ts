@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { temporaryFolder } from '../support/enrichment-data.ts'
@@ -19,6 +20,7 @@ test('rows that come again under a new token, with others, are told apart by the
   const row = (id: string) => eventRows([{ tenant_id: 'acme', event_id: id, received_at: 1_700_000_000_000 }])
   const [a, b, c] = [row('a'), row('b'), row('c')]
   await inserter.prepare()
+  writeFileSync(join(folder, 'organisations.csv'), 'network,business_name')
   await inserter.insert([Buffer.concat([a, b])], 'first')
   await inserter.insert([Buffer.concat([a, b])], 'first')
   assert.equal(inserter.receivedAt!(Buffer.concat([a, b])), 1_700_000_000_000)

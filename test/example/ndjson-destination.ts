@@ -38,6 +38,8 @@ export const ndjsonFolder: Destination<typeof settings> = {
       async absent(rows) {
         const stored = new Set<string>()
         for await (const { key } of store.list('')) {
+          // The folder may hold files of others.
+          if (!key.endsWith('.ndjson')) continue
           const lines = await text((await store.get(key))!)
           for (const line of lines.trimEnd().split('\n')) stored.add(idOf(JSON.parse(line)))
         }

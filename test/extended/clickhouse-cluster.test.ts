@@ -59,7 +59,7 @@ test('the tables of a cluster', async (t) => {
         ...['company_heat View', 'company_numbers View', 'corrected_companies View'],
         ...['daily_outcomes View', 'daily_visits View', 'day_builds View'],
         ...['entity_days Distributed', 'entity_days_local MergeTree', 'events Distributed'],
-        ...['events_local MergeTree', 'hidden_changes MergeTree', 'hidden_events Distributed'],
+        ...['events_local MergeTree', 'heat_weights View', 'hidden_changes MergeTree', 'hidden_events Distributed'],
         ...['hidden_events_local MergeTree', 'intent_pages View', 'merged_companies View'],
         ...['migrations MergeTree', 'outcomes Distributed', 'outcomes_local MergeTree'],
         ...['page_days Distributed', 'page_days_local MergeTree', 'read_intent_pages View'],
