@@ -46,7 +46,7 @@ interface DashboardOptions {
   readonly sharedPages: Pick<SharedPages, 'open'>
   /** Undefined: SMTP_URL is not set. */
   readonly mails: Pick<SignInMails, 'request'> | undefined
-  readonly digests: Pick<AlertAdmin, 'digestOfLink' | 'unsubscribe'>
+  readonly digests: Pick<AlertAdmin, 'subscriptionOfLink' | 'unsubscribe'>
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
   /** Resolves when earlier changes are on disk. */
