@@ -519,6 +519,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
         digests: { subscriptionOfLink: async () => 'gone' as const, unsubscribe: async () => {} },
         routes: [],
         mails: undefined,
+        oidc: undefined,
         findTenant: async () => undefined,
         clock: systemClock,
       }
