@@ -88,7 +88,7 @@ function operationObject(route: Route, operation: Operation): Record<string, unk
   ])
   const errors = [...new Set([...commonErrors(route), ...operation.errors])]
     .sort()
-    .map((status) => [status, { $ref: `#/components/responses/Error${status}` }])
+    .map((status) => [status, route.refuse ? ownError(status) : { $ref: `#/components/responses/Error${status}` }])
   return {
     operationId: operation.id,
     tags: [tagOf(route)],
@@ -135,7 +135,7 @@ function responseObject(response: OperationResponse, keyed: boolean, isBare: boo
   return {
     description: response.description,
     headers: { ...headerRefs(['X-Request-Id', ...(keyed ? RATE_HEADERS : [])]), ...Object.fromEntries(own) },
-    ...(!isBare && { content: contentObject(response) }),
+    ...(!isBare && { content: { ...contentObject(response), ...(response.also && contentObject(response.also)) } }),
   }
 }
 
@@ -164,6 +164,12 @@ function errorResponse(status: string, meaning: string): Record<string, unknown>
     headers: headerRefs(['X-Request-Id', ...extra]),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, example } },
   }
+}
+
+/** An error in the form of a tool, whose libraries read no other. */
+function ownError(status: ErrorStatus): Record<string, unknown> {
+  const description = `${ERROR_MEANINGS[status]}. In the form of the tool`
+  return { description, headers: headerRefs(['X-Request-Id']), content: { '*/*': {} } }
 }
 
 /** Some codes are the dashboard's only. */

@@ -36,6 +36,8 @@ export interface Content {
 
 export interface OperationResponse extends Content {
   readonly description: string
+  /** Another content type that the request may ask for. */
+  readonly also?: Content
   /** Name → description, in addition to those of every response. */
   readonly headers?: Readonly<Record<string, string>>
 }

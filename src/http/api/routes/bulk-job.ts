@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { BulkJob } from '../../../../schemas/api/bulk.ts'
+import { BulkJob, BulkResult } from '../../../../schemas/api/bulk.ts'
 import type { BulkJobState, BulkJobs } from '../../../lookup/bulk.ts'
 import { wholeUntil } from '../../../run/cut-text.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
@@ -75,6 +75,7 @@ const operation: Operation = {
     200: {
       description: 'The job; results is null until it is completed',
       schema: BulkJob,
+      also: { type: NDJSON_TYPE, schema: BulkResult },
       example: {
         job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11',
         status: 'running',
