@@ -1,11 +1,14 @@
 import type { ListedExport } from '../../../../../schemas/dashboard/exports.ts'
 import { queryText } from '../../lib/api.ts'
+import { TEXTS } from '../../texts/texts.ts'
 
-export const FORMAT_WORDS = { csv: 'CSV, for spreadsheets', ndjson: 'JSON lines, for programs' } as const
+const texts = TEXTS.exports.words
+
+export const FORMAT_WORDS = { csv: texts.formats.csv, ndjson: texts.formats.ndjson } as const
 
 /** "every Monday at 06:00 UTC" */
 export function scheduleWords({ every, at }: Pick<ListedExport, 'every' | 'at'>): string {
-  return `${every === 'day' ? 'every day' : 'every Monday'} at ${at} UTC`
+  return (every === 'day' ? texts.everyDay : texts.everyMonday)(at)
 }
 
 /** The name of a file without its folder. */
