@@ -102,14 +102,11 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const basis = await readBasis(reader, tenant, 'pages')
   const rows = isCompanyEvent(basis, companyId)
   const ofIt = inCompanyIds(basis, [companyId])
-  // Two at a time, so that one call does not wait for its own slots.
-  const [[found], accounts] = await Promise.all([
-    reader.rows<StoredCompanyRow>(companySql(basis, companyId), of),
-    reader.rows<CompanySource>(accountsOf(rows), of),
-  ])
+  const [found] = await reader.rows<StoredCompanyRow>(companySql(basis, companyId), of)
   if (found === undefined) return undefined
   const { from, to } = shownDays(found.last_seen.slice(0, 10), days, today)
   const within = { ...of, from, to }
+  // Two at a time, so that one call does not wait for its own slots.
   const [[[sets], [touches]], counts] = await Promise.all([
     reader
       .rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of)
@@ -123,9 +120,11 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
       .map(({ value, events }) => ({ value, events }))
   const perDay = kind('days').map(({ value, events, visits }) => ({ day: value, events, visits }))
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
-  const [events, [heat]] = await Promise.all([
+  const [events, [[heat], accounts]] = await Promise.all([
     reader.rows<EventRow>(eventsOf(rows + IN_DAYS), { ...within, from: recentFrom(perDay) ?? from }),
-    reader.rows<HeatRow>(heatSql(basis, ofIt), of),
+    reader
+      .rows<HeatRow>(heatSql(basis, ofIt), of)
+      .then(async (found) => [found, await reader.rows<CompanySource>(accountsOf(rows + IN_DAYS), within)] as const),
   ])
   return {
     company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0, ...shownTouches(touches) },
