@@ -18,6 +18,7 @@ import { TEXTS } from '../texts/texts.ts'
 import { ExportCalendar } from './exports/export-calendar.tsx'
 import { type ExportAction, ExportList } from './exports/export-list.tsx'
 import { FilesDialog } from './exports/files-dialog.tsx'
+import { MailsDialog } from './exports/mails-dialog.tsx'
 
 const texts = TEXTS.exports.list
 
@@ -38,10 +39,10 @@ const DONE = {
 
 function OfTenant({ tenant }: { readonly tenant: string }) {
   const list = useData<ExportsAnswer>(`/api/tenants/${tenant}/exports`, {}, LOOK_EVERY_MS)
-  const [dialog, setDialog] = useState<{ readonly action: 'files' | 'remove'; readonly id: string }>()
+  const [dialog, setDialog] = useState<{ readonly action: 'files' | 'mails' | 'remove'; readonly id: string }>()
   const changing = useAction()
   const act = (action: ExportAction, { export_id, name }: ListedExport) => {
-    if (action === 'files' || action === 'remove') return setDialog({ action, id: export_id })
+    if (action === 'files' || action === 'mails' || action === 'remove') return setDialog({ action, id: export_id })
     changing.run(async () => {
       await post(`/api/tenants/${tenant}/exports/${action}`, { export_id })
       list.reload()
@@ -74,6 +75,16 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       {isFull && <Text tone="soft">{texts.full(max)}</Text>}
       {dialog?.action === 'files' && shown !== undefined && (
         <FilesDialog tenant={tenant} shown={shown} onClose={close} />
+      )}
+      {dialog?.action === 'mails' && shown !== undefined && (
+        <MailsDialog
+          tenant={tenant}
+          shown={shown}
+          canEmail={list.value?.can_email === true}
+          own={list.value?.own_address ?? ''}
+          onChanged={list.reload}
+          onClose={close}
+        />
       )}
       {dialog?.action === 'remove' && shown !== undefined && (
         <RemoveExport tenant={tenant} shown={shown} onRemoved={list.reload} onClose={close} />

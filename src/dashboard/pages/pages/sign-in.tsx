@@ -1,6 +1,6 @@
 import './sign-in.css'
 import { useEffect, useState } from 'preact/hooks'
-import type { MailSignIn } from '../../../../schemas/dashboard/session.ts'
+import type { OidcStart, SignInWays } from '../../../../schemas/dashboard/session.ts'
 import { Avatar } from '../design/avatar.tsx'
 import { Badge } from '../design/badge.tsx'
 import { Button } from '../design/button.tsx'
@@ -21,7 +21,8 @@ const texts = TEXTS.signIn.page
 /** Shown without a session: what ipid is, and the ways to sign in. */
 export function SignIn() {
   const hasFailed = new URLSearchParams(location.search).get('sign-in') === 'failed'
-  const ways = useData<MailSignIn>('/sign-in/mail')
+  const ways = useData<SignInWays>('/sign-in/ways')
+  const hasOnlyLinks = ways.value?.can_email === false && ways.value.provider === null
   useEffect(keepReturnPath, [])
   return (
     <main class="ui-sign-in">
@@ -38,9 +39,10 @@ export function SignIn() {
             </Notice>
           )}
           {location.pathname !== '/' && <Text>{texts.signIn}</Text>}
-          {ways.value?.can_email && <MailForm />}
-          <Text tone="soft">{ways.value?.can_email ? texts.openLink : texts.askForLink}</Text>
-          <Disclosure summary={texts.operator} isOpen={ways.value?.can_email === false || undefined}>
+          {ways.value?.provider && <ProviderButton name={ways.value.provider} />}
+          {ways.value?.can_email && <MailForm isSecond={ways.value.provider !== null} />}
+          <Text tone="soft">{ways.value?.can_email || ways.value?.provider ? texts.openLink : texts.askForLink}</Text>
+          <Disclosure summary={texts.operator} isOpen={hasOnlyLinks || undefined}>
             <Stack gap={2}>
               <Text tone="soft" isSmall>
                 {texts.runThis}
@@ -55,7 +57,26 @@ export function SignIn() {
   )
 }
 
-function MailForm() {
+function ProviderButton({ name }: { name: string }) {
+  const { isBusy, error, run } = useAction()
+  const go = () =>
+    run(async () => {
+      const { url } = await post<OidcStart>('/sign-in/oidc')
+      location.assign(url)
+    })
+  return (
+    <Stack gap={2}>
+      <Row>
+        <Button variant="primary" disabled={isBusy} onClick={go}>
+          {texts.signInWith(name)}
+        </Button>
+      </Row>
+      <FieldError error={error} />
+    </Stack>
+  )
+}
+
+function MailForm({ isSecond }: { isSecond: boolean }) {
   const [email, setEmail] = useState('')
   const [sentTo, setSentTo] = useState<string>()
   const { isBusy, error, run } = useAction()
@@ -93,7 +114,7 @@ function MailForm() {
         />
         <FieldError error={error} />
         <Row>
-          <Button type="submit" variant="primary" disabled={isBusy}>
+          <Button type="submit" variant={isSecond ? 'default' : 'primary'} disabled={isBusy}>
             {texts.mailMe}
           </Button>
         </Row>

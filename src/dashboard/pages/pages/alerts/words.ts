@@ -28,6 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'alert.test': texts.types.test,
   'alert.digest': texts.types.several,
   'digest.week': texts.types.week,
+  'export.file': texts.types.file,
   'alert.confirm': texts.types.confirm,
 }
 

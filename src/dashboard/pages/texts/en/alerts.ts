@@ -216,6 +216,7 @@ export const alerts = {
       test: 'test',
       several: 'several companies',
       week: 'digest of the week',
+      file: 'file of an export',
       confirm: 'asks to confirm the address',
     },
     kinds: {

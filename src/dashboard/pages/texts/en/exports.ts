@@ -51,6 +51,7 @@ export const exports = {
     actionsFor: (name: string) => `Actions for ${name}`,
     run: 'Write a file now',
     show: 'Show its files',
+    mail: 'Send by e-mail',
     pause: 'Pause',
     resume: 'Resume',
     attempts: (problem: string, failures: number, next: Part) =>
@@ -83,7 +84,35 @@ export const exports = {
     aboutName: 'It names the folder of the files: letters, digits, - and _.',
     create: 'Create export',
   },
+  mails: {
+    title: (name: string) => `Send ${name} by e-mail`,
+    address: 'E-mail address',
+    confirms: 'A new address gets a mail first, and confirms. A file of more than 7 MB is a link to this page.',
+    onlyNext: 'Only the next file',
+    send: 'Send files',
+    nextFile: (name: string) => `the next file of ${name}`,
+    eachFile: (name: string) => `each new file of ${name}`,
+    gets: (address: string, files: string) => `${address} gets ${files}.`,
+    getsAfter: (address: string, files: string) =>
+      `${address} gets a mail with a link that confirms, and after that ${files}.`,
+    ended: (address: string) => `${address} gets no more files.`,
+    asked: (address: string) => `${address} gets a mail with a link that confirms.`,
+    receiversOf: (name: string) => `Receivers of ${name}`,
+    receiver: 'Receiver',
+    next: 'The next file.',
+    each: 'Each file.',
+    askAgain: 'Send the link again',
+    end: 'Send no more',
+  },
   words: {
+    mail: {
+      unconfirmed: (address: string) => `${address} gets files once it has confirmed by the link in our mail.`,
+      paused: (address: string, reason: string) => `${address} gets no more files: ${reason}`,
+      failed: (address: string, problem: string) => `The mail to ${address} failed and is tried again: ${problem}`,
+      onItsWay: (address: string) => `A mail to ${address} is on its way.`,
+      none: 'No mail yet.',
+      sent: 'The last mail was sent.',
+    },
     formats: {
       csv: 'CSV, for spreadsheets',
       ndjson: 'JSON lines, for programs',

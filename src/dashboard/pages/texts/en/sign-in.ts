@@ -16,6 +16,7 @@ export const signIn = {
     another: 'Use another address',
     email: 'Your e-mail address',
     mailMe: 'Mail me a link',
+    signInWith: (provider: string) => `Sign in with ${provider}`,
     shows: 'What ipid shows',
     onYourSite: 'Companies on your website',
     example: 'An example: these companies do not exist.',
