@@ -50,7 +50,7 @@ interface Shares {
 }
 
 /** Percentage points by which the share changed, rounded; undefined when a span has no event. */
-function pointsOf({ now, before }: Shares): number | undefined {
+export function pointsOf({ now, before }: Shares): number | undefined {
   if (now.share === null || before.share === null) return undefined
   return Math.round(100 * now.share) - Math.round(100 * before.share)
 }

@@ -24,7 +24,7 @@ async function openParts(t: { after(end: () => Promise<void>): void }, width = 1
     bundle: true,
     write: false,
     outdir: '/',
-    format: 'iife',
+    format: 'esm',
   })
   const of = (end: string) => outputFiles.find(({ path }) => path.endsWith(end))!.text
   const context = await (browser as Browser).newContext({
@@ -35,7 +35,7 @@ async function openParts(t: { after(end: () => Promise<void>): void }, width = 1
   const watched = await openWatched(context, '')
   await watched.page.setContent('<!doctype html><html lang="en"><title>Parts</title><body></body></html>')
   await watched.page.addStyleTag({ content: of('.css') })
-  await watched.page.addScriptTag({ content: of('.js') })
+  await watched.page.addScriptTag({ content: of('.js'), type: 'module' })
   await watched.page.getByRole('heading', { name: 'Parts' }).waitFor()
   return watched
 }

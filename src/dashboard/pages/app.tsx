@@ -17,6 +17,7 @@ import { SignIn } from './pages/sign-in.tsx'
 import { PAGES, type PageEntry } from './pages.tsx'
 import { Shell } from './shell/shell.tsx'
 import { WaitingShell } from './shell/waiting.tsx'
+import { TEXTS } from './texts/texts.ts'
 
 /** The whole dashboard. Without a session, explains how to sign in. */
 export function App() {
@@ -53,7 +54,7 @@ function Shown({ page: Page, nav, title = nav?.label, role: needed, parameters }
   const { tenant } = parameters
   const isSample = tenant !== undefined && tenant === sample
   const own = isSample ? 'viewer' : role
-  useTitle(title, isSample ? 'Sample data' : tenant)
+  useTitle(title, isSample ? TEXTS.words.states.sampleData : tenant)
   // Check here, because the page could not tell a refusal from an unreachable server.
   if (needed !== undefined && !isAtLeast(own, needed)) return <NotAllowed needed={needed} isSample={isSample} />
   if (tenant !== undefined && !tenants.includes(tenant) && !isSample) return <NoTenant id={tenant} />

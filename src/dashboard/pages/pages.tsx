@@ -43,13 +43,16 @@ import { System } from './pages/system.tsx'
 import { Tenants } from './pages/tenants.tsx'
 import { UnknownNetworks } from './pages/unknown-networks.tsx'
 import { Uploads } from './pages/uploads.tsx'
+import { TEXTS } from './texts/texts.ts'
+
+const texts = TEXTS.shell.pages
 
 /** Groups of the navigation, in their order. */
 export const NAV_GROUPS = [
   { name: 'companies', title: undefined },
-  { name: 'data', title: 'Data' },
-  { name: 'setup', title: 'Setup' },
-  { name: 'operators', title: 'Operators' },
+  { name: 'data', title: texts.data },
+  { name: 'setup', title: texts.setup },
+  { name: 'operators', title: texts.operators },
 ] as const
 
 export interface PageEntry {
@@ -74,102 +77,102 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/t/:tenant/home',
     page: Home,
-    nav: { label: 'Home', icon: House, group: 'companies' },
+    nav: { label: texts.home, icon: House, group: 'companies' },
   },
-  { path: '/t/:tenant/home/received', page: Received, title: 'Received events' },
-  { path: '/t/:tenant/overview', page: OverviewMoved, title: 'Home' },
+  { path: '/t/:tenant/home/received', page: Received, title: texts.received },
+  { path: '/t/:tenant/overview', page: OverviewMoved, title: texts.home },
   {
     path: '/t/:tenant/companies',
     page: Companies,
-    nav: { label: 'Companies', icon: Building2, group: 'companies' },
+    nav: { label: texts.companies, icon: Building2, group: 'companies' },
   },
-  { path: '/t/:tenant/companies/import', page: ImportCompanies, title: 'Import companies' },
+  { path: '/t/:tenant/companies/import', page: ImportCompanies, title: texts.import },
   {
     path: '/t/:tenant/companies/of',
     page: Company,
-    title: 'Company',
+    title: texts.company,
   },
-  { path: '/t/:tenant/companies/segment', page: SegmentLink, title: 'Segment' },
-  { path: '/t/:tenant/companies/unknown', page: UnknownNetworks, title: 'Visits without a company' },
+  { path: '/t/:tenant/companies/segment', page: SegmentLink, title: texts.segment },
+  { path: '/t/:tenant/companies/unknown', page: UnknownNetworks, title: texts.unknown },
   {
     path: '/t/:tenant/pages',
     page: ReadPages,
-    nav: { label: 'Pages', icon: FileText, group: 'companies' },
+    nav: { label: texts.pages, icon: FileText, group: 'companies' },
   },
-  { path: '/t/:tenant/pages/channels', page: Channels, title: 'Channels' },
+  { path: '/t/:tenant/pages/channels', page: Channels, title: texts.channels },
   {
     path: '/t/:tenant/alerts',
     page: Alerts,
-    nav: { label: 'Alerts', icon: Bell, group: 'companies' },
+    nav: { label: texts.alerts, icon: Bell, group: 'companies' },
   },
-  { path: '/t/:tenant/alerts/new', page: NewAlert, title: 'New alert', role: 'member' },
-  { path: '/t/:tenant/alerts/digest', page: DigestPage, title: 'Digest' },
-  { path: '/t/:tenant/alerts/messages', page: Messages, title: 'Messages of alerts' },
+  { path: '/t/:tenant/alerts/new', page: NewAlert, title: texts.newAlert, role: 'member' },
+  { path: '/t/:tenant/alerts/digest', page: DigestPage, title: texts.digest },
+  { path: '/t/:tenant/alerts/messages', page: Messages, title: texts.messages },
   {
     path: '/t/:tenant/exports',
     page: Exports,
-    nav: { label: 'Exports', icon: FolderDown, group: 'companies' },
+    nav: { label: texts.exports, icon: FolderDown, group: 'companies' },
   },
-  { path: '/t/:tenant/exports/new', page: NewExport, title: 'New export', role: 'member' },
+  { path: '/t/:tenant/exports/new', page: NewExport, title: texts.newExport, role: 'member' },
   {
     path: '/t/:tenant/live',
     page: Live,
-    nav: { label: 'Live', icon: Radio, group: 'data' },
+    nav: { label: texts.live, icon: Radio, group: 'data' },
   },
   {
     path: '/t/:tenant/lookup',
     page: Lookup,
-    nav: { label: 'Lookup', icon: ScanSearch, group: 'data' },
+    nav: { label: texts.lookup, icon: ScanSearch, group: 'data' },
     role: 'member',
   },
   {
     path: '/t/:tenant/sources',
     page: Sources,
-    nav: { label: 'Sources', icon: Plug, group: 'data' },
+    nav: { label: texts.sources, icon: Plug, group: 'data' },
   },
   {
     path: '/t/:tenant/uploads',
     page: Uploads,
-    nav: { label: 'Uploads', icon: FileUp, group: 'data' },
+    nav: { label: texts.uploads, icon: FileUp, group: 'data' },
     role: 'member',
   },
   {
     path: '/t/:tenant/accuracy',
     page: Accuracy,
-    nav: { label: 'Accuracy', icon: Target, group: 'data' },
+    nav: { label: texts.accuracy, icon: Target, group: 'data' },
   },
   ...SETTINGS_TABS.map(
     (tab): PageEntry => ({
       path: `/t/:tenant/settings${tab.path}`,
       page: settingsPage(tab),
       ...(tab.path === ''
-        ? { nav: { label: 'Settings', icon: Settings, group: 'setup' } }
-        : { title: `${tab.label} · Settings` }),
+        ? { nav: { label: texts.settings, icon: Settings, group: 'setup' } }
+        : { title: texts.settingsTab(tab.label) }),
       ...(tab.role !== undefined && { role: tab.role }),
     }),
   ),
   {
     path: '/system',
     page: System,
-    nav: { label: 'System', icon: Server, group: 'operators' },
+    nav: { label: texts.system, icon: Server, group: 'operators' },
     role: 'operator',
   },
   {
     path: '/system/dead-letters',
     page: DeadLetters,
-    title: 'Dead letters',
+    title: texts.deadLetters,
     role: 'operator',
   },
   {
     path: '/system/dead-letters/:id',
     page: DeadLetter,
-    title: 'Dead letter',
+    title: texts.deadLetter,
     role: 'operator',
   },
   {
     path: '/tenants',
     page: Tenants,
-    nav: { label: 'Tenants', icon: UsersRound, group: 'operators' },
+    nav: { label: texts.tenants, icon: UsersRound, group: 'operators' },
     role: 'operator',
   },
 ]

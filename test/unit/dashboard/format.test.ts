@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { counted, percent, time } from '../../../src/dashboard/pages/lib/format.ts'
+import { percent, time } from '../../../src/dashboard/pages/lib/format.ts'
+import { counted } from '../../../src/dashboard/pages/texts/en/counted.ts'
 
 test('one uses the singular', () => {
   assert.equal(counted(1, 'event'), '1 event')
@@ -29,6 +30,6 @@ test('every number, date and name of a country is written in the language of the
   for (const file of files) {
     const source = readFileSync(new URL(file, root), 'utf8')
     for (const [call] of source.matchAll(/\bIntl\.\w+\(.{0,10}|\.toLocale\w*\(.{0,10}/g))
-      assert.match(call, /\(LANGUAGE\b/, file)
+      assert.match(call, /\(LOCALE\b/, file)
   }
 })

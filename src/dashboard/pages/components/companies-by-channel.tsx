@@ -8,13 +8,16 @@ import type { DayRange } from '../design/ranges.ts'
 import { LoadingCards } from '../design/skeleton.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { companiesPath } from '../lib/company-links.ts'
-import { capitalised, counted, number, percent } from '../lib/format.ts'
+import { capitalised, number, percent } from '../lib/format.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.companiesByChannel
 
 const TOUCHES = [
-  { value: 'first', label: 'First touch' },
-  { value: 'last', label: 'Last touch' },
+  { value: 'first', label: TEXTS.words.fields.firstTouch },
+  { value: 'last', label: TEXTS.words.fields.lastTouch },
 ] as const
 
 interface ByChannelProps {
@@ -33,42 +36,40 @@ export function CompaniesByChannel({ tenant, days }: ByChannelProps) {
     <Stack gap={4}>
       <Row justify="between">
         <Segmented
-          label="Which touch counts"
+          label={texts.which}
           value={touch}
           options={TOUCHES}
           onChange={(next) => set({ touch: next === 'first' ? '' : next }, true)}
         />
         <Text tone="soft" role="status">
-          {value === undefined ? '' : counted(value.companies, 'company', 'companies')}
+          {value === undefined ? '' : texts.companies(value.companies)}
         </Text>
       </Row>
       <Text tone="soft" isSmall isMeasured>
-        {touch === 'first'
-          ? 'The first touch is what brought a company the first time that it read a page.'
-          : 'The last touch is what brought a company most recently; direct visits count only where there was nothing else.'}
+        {touch === 'first' ? texts.aboutFirst : texts.aboutLast}
       </Text>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined && error === undefined && <LoadingCards cards={3} rows={6} />}
       {value?.companies === 0 && (
-        <EmptyState icon={SplitIcon} title="No known company came on these days">
-          <p>Choose more days.</p>
+        <EmptyState icon={SplitIcon} title={texts.noCompany}>
+          <p>{texts.moreDays}</p>
         </EmptyState>
       )}
       {value !== undefined && value.companies > 0 && (
         <Grid min={300}>
           <Ranking
-            title="Channels"
+            title={texts.channels}
             all={value.companies}
             rows={value.channels.map(({ channel, companies }) => ({
-              name: channel === '' ? 'Not known: no page in its events' : capitalised(channel),
+              name: channel === '' ? texts.notKnown : capitalised(channel),
               href: hrefOf('channel', channel),
               companies,
             }))}
           />
           <Ranking
-            title="Campaigns"
+            title={texts.campaigns}
             all={value.companies}
-            none="No company came by a campaign (utm_campaign)."
+            none={texts.noCampaign}
             rows={value.campaigns.map(({ campaign, companies }) => ({
               name: campaign,
               href: hrefOf('campaign', campaign),
@@ -76,9 +77,9 @@ export function CompaniesByChannel({ tenant, days }: ByChannelProps) {
             }))}
           />
           <Ranking
-            title="Sites and senders"
+            title={texts.sources}
             all={value.companies}
-            none="No company came from another site or a campaign."
+            none={texts.noSource}
             rows={value.sources.map(({ source, companies }) => ({ name: source, companies }))}
           />
         </Grid>

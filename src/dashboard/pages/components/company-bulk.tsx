@@ -7,11 +7,13 @@ import { Row, Text } from '../design/layout.tsx'
 import { Menu } from '../design/popover.tsx'
 import { companyNames } from '../lib/company-names.ts'
 import { correct } from '../lib/corrections.ts'
-import { counted, number } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { CorrectDialog, type CorrectTask } from './correct-dialog.tsx'
 import { MergeDialog } from './merge-dialog.tsx'
+
+const texts = TEXTS.components.companyBulk
 
 interface BulkProps {
   readonly tenant: string
@@ -31,10 +33,9 @@ export function CompanyBulk(props: BulkProps) {
 function Bulk({ tenant, companies, elsewhere, changed, onClear }: BulkProps) {
   const [task, setTask] = useState<CorrectTask | 'merge'>()
   const hiding = useAction()
-  const words = counted(companies.length, 'company', 'companies')
   const setHidden = (hidden: boolean) =>
     hiding.run(async () => {
-      const done = `${companyNames(companies)} ${companies.length === 1 ? 'is' : 'are'} ${hidden ? 'hidden' : 'shown again'}.`
+      const done = (hidden ? texts.hidden : texts.shown)(companyNames(companies), companies.length)
       await correct(tenant, { companies: companies.map(({ company_id }) => company_id), hidden }, done, changed)
       onClear()
     })
@@ -50,27 +51,27 @@ function Bulk({ tenant, companies, elsewhere, changed, onClear }: BulkProps) {
   return (
     <Row gap={2}>
       <Text as="span" role="status">
-        {words} chosen{elsewhere > 0 && `, ${number(elsewhere)} on other pages`}
+        {elsewhere > 0 ? texts.chosenElsewhere(companies.length, elsewhere) : texts.chosen(companies.length)}
       </Text>
       <Button size="s" icon={isHidden ? Eye : EyeOff} disabled={hiding.isBusy} onClick={() => setHidden(!isHidden)}>
-        {isHidden ? 'Show again' : 'Hide'}
+        {isHidden ? texts.showAgain : texts.hide}
       </Button>
       <Button size="s" icon={Tag} onClick={() => setTask('add tags')}>
-        Add tags
+        {texts.addTags}
       </Button>
       <Menu
-        label="More for the chosen companies"
-        trigger={(props) => <IconButton {...props} icon={MoreHorizontal} label="More" size="s" />}
+        label={texts.moreForChosen}
+        trigger={(props) => <IconButton {...props} icon={MoreHorizontal} label={texts.more} size="s" />}
         entries={[
-          { label: 'Remove tags…', icon: Tag, onSelect: () => setTask('remove tags') },
-          { label: 'Status…', icon: UserCheck, onSelect: () => setTask('status') },
-          { label: 'Owner…', icon: User, onSelect: () => setTask('owner') },
-          { label: 'Note…', icon: MessageSquare, onSelect: () => setTask('note') },
-          { label: 'Merge into one…', icon: GitMerge, onSelect: () => setTask('merge') },
+          { label: texts.removeTags, icon: Tag, onSelect: () => setTask('remove tags') },
+          { label: texts.status, icon: UserCheck, onSelect: () => setTask('status') },
+          { label: texts.owner, icon: User, onSelect: () => setTask('owner') },
+          { label: texts.note, icon: MessageSquare, onSelect: () => setTask('note') },
+          { label: texts.merge, icon: GitMerge, onSelect: () => setTask('merge') },
         ]}
       />
       <Button size="s" variant="quiet" onClick={onClear}>
-        Clear choice
+        {texts.clear}
       </Button>
       <FieldError error={hiding.error} />
       {task === 'merge' && <MergeDialog {...dialog} />}

@@ -4,7 +4,7 @@ import { Flag } from '../design/flag.tsx'
 import { Hidden } from '../design/layout.tsx'
 import { Sparkline } from '../design/sparkline.tsx'
 import { country } from '../lib/days.ts'
-import { counted } from '../lib/format.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { CompanyAvatar } from './company-avatar.tsx'
 import { CompanyLink } from './company-link.tsx'
 
@@ -70,7 +70,7 @@ function Numbers({ value, note, dailyVisits, most }: CompanyNumbers & { readonly
         values={dailyVisits}
         days={dailyVisits.length}
         most={most}
-        label={`${counted(sum, 'visit')} in ${dailyVisits.length} days`}
+        label={TEXTS.words.counts.visitsInDays(sum, dailyVisits.length)}
       />
       <div class="company-line-value">
         {value}

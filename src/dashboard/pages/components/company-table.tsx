@@ -11,12 +11,15 @@ import { Time } from '../design/time.tsx'
 import { companyPath } from '../lib/company-links.ts'
 import { type Trail, trailState } from '../lib/company-trail.ts'
 import { type Column, isOwnColumn } from '../lib/company-view.ts'
-import { counted, number } from '../lib/format.ts'
+import { number } from '../lib/format.ts'
 import { ownText } from '../lib/own-columns.ts'
 import { touchText } from '../lib/touches.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { CompanyAvatar } from './company-avatar.tsx'
 import { Fit } from './company-fit.tsx'
 import { CompanyHeatBadge } from './company-heat.tsx'
+
+const texts = TEXTS.components.companyTable
 
 /** What a list is opened for. The others leave a narrow window. */
 const STAYING: ReadonlySet<Column['key']> = new Set(['name', 'heat', 'visits', 'last_seen'])
@@ -81,7 +84,7 @@ export function CompanyTable(props: CompanyTableProps) {
     )
   return (
     <Table
-      label="Companies"
+      label={texts.companies}
       hasKeys
       opensRows
       onLeftOut={onLeftOut}
@@ -114,13 +117,13 @@ function Name({ tenant, row, trail, hasDomain, isNew }: NameProps) {
         {isNew && (
           <>
             {' '}
-            <Badge tone="good">new</Badge>
+            <Badge tone="good">{texts.new}</Badge>
           </>
         )}
         {row.hidden && (
           <>
             {' '}
-            <Badge>hidden</Badge>
+            <Badge>{texts.hidden}</Badge>
           </>
         )}
         {hasDomain && row.domain !== '' && row.domain !== row.name && (
@@ -188,7 +191,7 @@ function Value({ column, own, row, details, mostVisits }: ValueProps) {
 }
 
 function sparkLabel(details: CompanyDetails | undefined): string {
-  if (details === undefined) return 'Visits are loading'
+  if (details === undefined) return texts.loading
   const visits = details.daily_visits.reduce((sum, day) => sum + day, 0)
-  return `${counted(visits, 'visit')} in ${SPARK_DAYS} days`
+  return TEXTS.words.counts.visitsInDays(visits, SPARK_DAYS)
 }

@@ -12,6 +12,9 @@ import { get } from '../lib/api.ts'
 import { conditionText, EMPTY_GROUPS, KINDS, TERMS, termId } from '../lib/condition.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.conditionChip
 
 interface ConditionChipProps {
   readonly tenant: string
@@ -30,7 +33,7 @@ export function ConditionChip({ tenant, condition, isOpenAtFirst, onChange }: Co
   }
   return (
     <>
-      <Chip label="Also" summary={condition === '' ? undefined : condition} onClear={() => onChange('')}>
+      <Chip label={texts.also} summary={condition === '' ? undefined : condition} onClear={() => onChange('')}>
         {(close) => (
           <Stack gap={3}>
             {condition !== '' && <code>{condition}</code>}
@@ -43,7 +46,7 @@ export function ConditionChip({ tenant, condition, isOpenAtFirst, onChange }: Co
                   setEdited(true)
                 }}
               >
-                Edit
+                {texts.edit}
               </Button>
             </Row>
           </Stack>
@@ -67,7 +70,7 @@ function ConditionDialog(props: DialogProps) {
   const known = useData<ConditionAnswer>(condition === '' ? undefined : path, { condition })
   const isReady = condition === '' || known.value !== undefined || known.error !== undefined
   return (
-    <Dialog title="Companies must also have" isWide onClose={onClose}>
+    <Dialog title={texts.title} isWide onClose={onClose}>
       {isReady ? (
         <Editor
           {...props}
@@ -114,17 +117,12 @@ function Editor({ path, condition, groups: drawn, problem, onApply, onClose }: E
       <Stack>
         {groups === undefined ? (
           <TextArea
-            label="Condition"
+            label={texts.condition}
             isMono
             rows={4}
             spellcheck={false}
             value={text}
-            hint={
-              <>
-                Terms such as <code>country=DE</code>, <code>tag!=customer</code>, <code>heat&gt;=50</code> and{' '}
-                <code>page~/pricing</code>, with <code>and</code>, <code>or</code>, <code>not</code> and parentheses.
-              </>
-            }
+            hint={texts.hint((term) => <code>{term}</code>)}
             error={problemText(applying.error ?? problem)}
             onInput={setText}
           />
@@ -137,13 +135,13 @@ function Editor({ path, condition, groups: drawn, problem, onApply, onClose }: E
         <Row justify={groups === undefined ? 'right' : 'between'}>
           {groups !== undefined && (
             <Button variant="quiet" onClick={asText}>
-              Write it as text
+              {texts.asText}
             </Button>
           )}
           <Row gap={2}>
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{TEXTS.words.buttons.cancel}</Button>
             <Button type="submit" variant="primary" disabled={applying.isBusy}>
-              Apply
+              {TEXTS.words.buttons.apply}
             </Button>
           </Row>
         </Row>
@@ -169,7 +167,7 @@ function Groups({ groups, onChange }: GroupsProps) {
         <Stack key={i} gap={2}>
           <Row gap={2} align="end">
             <Select
-              label={i === 0 ? 'Companies have' : 'And they have'}
+              label={i === 0 ? texts.have : texts.andHave}
               value={group.kind}
               options={KINDS.map(([value, label]) => ({ value, label }))}
               onChange={(kind) => changed(i, { ...group, kind: kind as ConditionGroup['kind'] })}
@@ -196,15 +194,15 @@ function Groups({ groups, onChange }: GroupsProps) {
               icon={Plus}
               onClick={() => changed(i, { ...group, terms: [...group.terms, EMPTY_GROUPS[0]!.terms[0]!] })}
             >
-              Add a term
+              {texts.addTerm}
             </Button>
           </Row>
         </Stack>
       ))}
-      {groups.length === 0 && <Text tone="soft">No condition.</Text>}
+      {groups.length === 0 && <Text tone="soft">{texts.none}</Text>}
       <Row>
         <Button size="s" icon={Plus} onClick={() => onChange([...groups, ...EMPTY_GROUPS])}>
-          Add a group
+          {texts.addGroup}
         </Button>
       </Row>
     </Stack>
@@ -224,7 +222,7 @@ function TermRow({ term, onChange, onRemove }: TermRowProps) {
   return (
     <Row gap={2} align="end">
       <Select
-        label="Term"
+        label={texts.term}
         isLabelHidden
         value={id}
         options={known === undefined ? [{ value: id, label: id }, ...options] : options}
@@ -234,14 +232,14 @@ function TermRow({ term, onChange, onRemove }: TermRowProps) {
         }}
       />
       <TextInput
-        label="Value"
+        label={texts.value}
         isLabelHidden
         required
         value={term.value}
         placeholder={known?.example}
         onInput={(value) => onChange({ ...term, value })}
       />
-      <IconButton icon={X} label="Remove the term" onClick={onRemove} />
+      <IconButton icon={X} label={texts.removeTerm} onClick={onRemove} />
     </Row>
   )
 }

@@ -3,6 +3,9 @@ import { Button } from '../design/button.tsx'
 import { Dialog } from '../design/dialog.tsx'
 import { FieldError } from '../design/field.tsx'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.confirmDialog
 
 interface ConfirmDialogProps {
   readonly title: string
@@ -24,7 +27,7 @@ export function ConfirmDialog({ title, confirm, onConfirm, onClose, children }: 
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Keep it</Button>
+          <Button onClick={onClose}>{texts.keep}</Button>
           <Button variant="danger" disabled={isBusy} onClick={() => run(onConfirm)}>
             {confirm}
           </Button>

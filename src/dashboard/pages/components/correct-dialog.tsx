@@ -9,9 +9,11 @@ import { Dialog } from '../design/dialog.tsx'
 import { TextArea, TextInput } from '../design/field.tsx'
 import { companyNames } from '../lib/company-names.ts'
 import { correct } from '../lib/corrections.ts'
-import { counted } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { ValueForm } from './value-form.tsx'
+
+const texts = TEXTS.components.correctDialog
 
 /** A correction that needs a value. `tags` sets those of one company; the other two change them of many. */
 export type CorrectTask = 'rename' | 'note' | 'tags' | 'add tags' | 'remove tags' | 'owner' | 'status'
@@ -26,31 +28,31 @@ interface Form {
   readonly suggestions?: readonly string[]
   readonly valueBefore?: (correction: CompanyCorrection | undefined, name: string) => string
   readonly wantedOf: (value: string, correction: CompanyCorrection | undefined) => Partial<CorrectionsBody>
-  /** Reports the change, after "Acme" or "3 companies". */
-  readonly done: string
+  /** Reports the change. @param names "Acme", "Acme and 2 others" */
+  readonly done: (names: string, count: number) => string
 }
 
 const tagsOf = (text: string) => [...new Set(text.split(',').map((tag) => tag.trim()))].filter((tag) => tag !== '')
 const TAGS = {
-  ...{ label: 'Tags', hint: 'Separated by commas', done: 'tagged' },
+  ...{ label: TEXTS.words.fields.tags, hint: texts.commas, done: texts.done.tags },
   maxLength: CORRECTION_LIMITS.tags * (CORRECTION_LIMITS.tagMaxChars + 2),
 }
 
 const FORMS: Readonly<Record<CorrectTask, Form>> = {
   rename: {
-    ...{ title: 'Rename', label: 'Name', hint: 'Empty: the name that was found', done: 'renamed' },
+    ...{ title: texts.rename, label: texts.name, hint: texts.emptyIsFound, done: texts.done.name },
     ...{ maxLength: CORRECTION_LIMITS.nameMaxChars, canBeEmpty: true },
     valueBefore: (_correction, name) => name,
     wantedOf: (name) => ({ name }),
   },
   note: {
-    ...{ title: 'Note', label: 'Note', hint: 'Visible to all members', done: 'noted' },
+    ...{ title: TEXTS.words.fields.note, label: TEXTS.words.fields.note, hint: texts.visible, done: texts.done.note },
     ...{ maxLength: CORRECTION_LIMITS.noteMaxChars, canBeEmpty: true },
     valueBefore: (correction) => correction?.note ?? '',
     wantedOf: (note) => ({ note }),
   },
   tags: {
-    ...{ ...TAGS, title: 'Tags', canBeEmpty: true },
+    ...{ ...TAGS, title: TEXTS.words.fields.tags, canBeEmpty: true },
     valueBefore: (correction) => correction?.tags.join(', ') ?? '',
     wantedOf: (text, correction) => {
       const [wanted, now] = [tagsOf(text), correction?.tags ?? []]
@@ -61,22 +63,27 @@ const FORMS: Readonly<Record<CorrectTask, Form>> = {
     },
   },
   'add tags': {
-    ...{ ...TAGS, title: 'Add tags', canBeEmpty: false },
+    ...{ ...TAGS, title: texts.addTags, canBeEmpty: false },
     wantedOf: (text) => ({ add_tags: tagsOf(text) }),
   },
   'remove tags': {
-    ...{ ...TAGS, title: 'Remove tags', done: 'without these tags', canBeEmpty: false },
+    ...{ ...TAGS, title: texts.removeTags, done: texts.done.removedTags, canBeEmpty: false },
     wantedOf: (text) => ({ remove_tags: tagsOf(text) }),
   },
   owner: {
-    ...{ title: 'Owner', label: 'Owner', hint: 'Empty: no one', done: 'given an owner' },
+    ...{
+      title: TEXTS.words.fields.owner,
+      label: TEXTS.words.fields.owner,
+      hint: texts.emptyIsNoOne,
+      done: texts.done.owner,
+    },
     ...{ maxLength: CORRECTION_LIMITS.ownerMaxChars, canBeEmpty: true },
     valueBefore: (correction) => correction?.owner ?? '',
     wantedOf: (owner) => ({ owner }),
   },
   status: {
-    ...{ title: 'Status', label: 'Status', hint: 'A suggestion, or a word of your own. Empty: none' },
-    ...{ done: 'given a status', maxLength: FACT_LIMITS.statusMaxChars, canBeEmpty: true, suggestions: STATUSES },
+    ...{ title: TEXTS.words.fields.status, label: TEXTS.words.fields.status, hint: texts.suggestion },
+    ...{ done: texts.done.status, maxLength: FACT_LIMITS.statusMaxChars, canBeEmpty: true, suggestions: STATUSES },
     valueBefore: (correction) => correction?.status ?? '',
     wantedOf: (status) => ({ status }),
   },
@@ -97,7 +104,7 @@ export function CorrectDialog(props: CorrectDialogProps) {
   const { title } = FORMS[props.task]
   return (
     <Dialog
-      title={props.companies.length === 1 ? title : `${title}: ${nameOf(props.companies)}`}
+      title={props.companies.length === 1 ? title : texts.titleOf(title, nameOf(props.companies))}
       onClose={props.onClose}
     >
       <CorrectForm {...props} />
@@ -106,7 +113,7 @@ export function CorrectDialog(props: CorrectDialogProps) {
 }
 
 const nameOf = (companies: CorrectDialogProps['companies']) =>
-  companies.length === 1 ? companies[0]!.name : counted(companies.length, 'company', 'companies')
+  companies.length === 1 ? companies[0]!.name : texts.companies(companies.length)
 
 /**
  * Asks for the value of a correction, and makes it. The toast afterwards undoes it.
@@ -123,8 +130,12 @@ export function CorrectForm(props: CorrectDialogProps & { readonly isInPlace?: b
       const ids = companies.map(({ company_id }) => company_id)
       const body = { companies: ids, ...form.wantedOf(value.trim(), correction) }
       const isCleared = value.trim() === ''
-      const verb = companies.length === 1 ? 'was' : 'were'
-      await correct(tenant, body, `${companyNames(companies)} ${verb} ${isCleared ? 'changed' : form.done}.`, changed)
+      await correct(
+        tenant,
+        body,
+        (isCleared ? texts.done.cleared : form.done)(companyNames(companies), companies.length),
+        changed,
+      )
       onClose()
     })
   const field = {

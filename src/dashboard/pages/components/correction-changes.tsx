@@ -6,8 +6,10 @@ import { List, Row, Text } from '../design/layout.tsx'
 import { Time } from '../design/time.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
-import { counted } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.correctionChanges
 
 interface ChangesProps {
   readonly tenant: string
@@ -25,13 +27,13 @@ export function CorrectionChanges({ tenant, changes, companyId, none, changed }:
   const undo = (change_id: string) =>
     undoing.run(async () => {
       await post<CorrectedAnswer>(`/api/tenants/${tenant}/corrections/undo`, { change_id })
-      toast({ text: 'The change is undone.' })
+      toast({ text: texts.undone })
       changed()
     })
   if (changes.length === 0) return <Text tone="soft">{none}</Text>
   return (
     <>
-      <List label="Corrections">
+      <List label={texts.corrections}>
         {changes.map((change) => (
           <li key={change.change_id}>
             <Row gap={3}>
@@ -40,10 +42,10 @@ export function CorrectionChanges({ tenant, changes, companyId, none, changed }:
                 {change.by}, <Time at={change.at} />
               </Text>
               {change.undone_by !== null ? (
-                <Badge>taken back</Badge>
+                <Badge>{texts.takenBack}</Badge>
               ) : (
                 <Button size="s" variant="quiet" disabled={undoing.isBusy} onClick={() => undo(change.change_id)}>
-                  Undo
+                  {texts.undo}
                 </Button>
               )}
             </Row>
@@ -55,17 +57,7 @@ export function CorrectionChanges({ tenant, changes, companyId, none, changed }:
   )
 }
 
-const FIELD_WORDS: Readonly<Record<string, string>> = {
-  merged_into: 'merged into',
-  name: 'name',
-  note: 'note',
-  tags: 'tags',
-  owner: 'owner',
-  status: 'status',
-  intent_pages: 'intent pages',
-  heat_weights: 'points of heat',
-  fit: 'signs',
-}
+const FIELD_WORDS: Readonly<Record<string, string>> = texts.fields
 
 /** "hidden", "name: Acme", "tags: key account; of 12 companies", "acme.de merged into it" */
 function wordsOf({ corrections, companies, undoes }: CorrectionChange, companyId: string | undefined): string {
@@ -73,21 +65,24 @@ function wordsOf({ corrections, companies, undoes }: CorrectionChange, companyId
   const isOther = companyId !== undefined && first !== undefined && first.company_id !== companyId
   if (isOther && first.field === 'merged_into') {
     const names = corrections.map(({ company_id }) => company_id).join(', ')
-    const many = companies > corrections.length ? ` and ${companies - corrections.length} more` : ''
-    return `${names}${many} ${first.value === companyId ? 'merged into it' : 'no longer merged into it'}`
+    const all = companies > corrections.length ? texts.andMore(names, companies - corrections.length) : names
+    return first.value === companyId ? texts.mergedIntoIt(all) : texts.notMergedIntoIt(all)
   }
   const words =
     first === undefined
-      ? 'changed'
+      ? texts.changed
       : first.field === 'hidden'
         ? first.value === ''
-          ? 'shown again'
-          : 'hidden'
-        : `${FIELD_WORDS[first.field] ?? first.field.replace(/^own:/, '').replaceAll('_', ' ')}: ${first.value.replaceAll('\n', ', ') || noneOf(first.field)}`
-  const of = companies > 1 ? `; of ${counted(companies, 'company', 'companies')}` : ''
-  return `${undoes === null ? '' : 'taken back, now '}${words}${of}`
+          ? texts.shownAgain
+          : texts.hidden
+        : texts.fieldIs(
+            FIELD_WORDS[first.field] ?? first.field.replace(/^own:/, '').replaceAll('_', ' '),
+            first.value.replaceAll('\n', ', ') || noneOf(first.field),
+          )
+  const now = undoes === null ? words : texts.takenBackNow(words)
+  return companies > 1 ? texts.ofCompanies(now, companies) : now
 }
 
 function noneOf(field: string): string {
-  return field === 'intent_pages' || field === 'heat_weights' ? 'the default ones' : 'none'
+  return field === 'intent_pages' || field === 'heat_weights' ? texts.defaultOnes : texts.none
 }

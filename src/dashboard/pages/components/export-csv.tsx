@@ -6,6 +6,9 @@ import { FieldError } from '../design/field.tsx'
 import { download, queryText } from '../lib/api.ts'
 import { number } from '../lib/format.ts'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.exportCsv
 
 interface ExportCsvProps {
   readonly tenant: string
@@ -23,7 +26,7 @@ export function ExportCsv({ tenant, view, hide, chosen }: ExportCsvProps) {
   if (chosen.length === 0) {
     return (
       <LinkButton icon={Download} href={`${path}${queryText({ ...view, hide })}`} isDownload>
-        Export CSV
+        {texts.exportAll}
       </LinkButton>
     )
   }
@@ -32,7 +35,7 @@ export function ExportCsv({ tenant, view, hide, chosen }: ExportCsvProps) {
     <>
       <FieldError error={saving.error} />
       <Button icon={Download} disabled={saving.isBusy} onClick={() => saving.run(() => download(path, body))}>
-        Export CSV ({number(chosen.length)} chosen)
+        {texts.exportChosen(number(chosen.length))}
       </Button>
     </>
   )

@@ -9,16 +9,15 @@ import { post } from '../lib/api.ts'
 import { segmentFilter, segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.feeds
 
 /** Lists to begin with: a name, and the query of the list. */
 const FEEDS = [
-  ['new-pricing', 'New companies that read pricing', 'new_days=7&at=pricing'],
-  [
-    'customers-back',
-    'Customers who came back',
-    'when=7d&condition=(tag=customer or status=customer) and not (new_days=7)',
-  ],
-  ['hot-no-owner', 'Hot and no owner', 'heat_min=50&owner=-'],
+  ['new-pricing', texts.newPricing, 'new_days=7&at=pricing'],
+  ['customers-back', texts.customersBack, 'when=7d&condition=(tag=customer or status=customer) and not (new_days=7)'],
+  ['hot-no-owner', texts.hotNoOwner, 'heat_min=50&owner=-'],
 ] as const
 
 /** Feeds that are no segments yet. */
@@ -53,12 +52,12 @@ export function Feeds({ tenant, state, isFiltered }: FeedsProps) {
         const made = await post<ListedSegment>(`/api/tenants/${tenant}/segments`, body)
         reload()
         navigate(segmentPath(tenant, made))
-        toast({ text: `${made.name} is in the navigation under Companies.` })
+        toast({ text: texts.saved(made.name) })
       })
     return (
       <Row gap={2}>
         <Button size="s" icon={Bookmark} disabled={saving.isBusy} onClick={save}>
-          Keep as “{shown}”
+          {texts.keepAs(shown)}
         </Button>
         <FieldError error={saving.error} />
       </Row>
@@ -68,7 +67,7 @@ export function Feeds({ tenant, state, isFiltered }: FeedsProps) {
   return (
     <Row gap={2}>
       <Text as="span" tone="soft" isSmall>
-        Begin with
+        {texts.begin}
       </Text>
       {offered.map(([id, name, query]) => (
         <LinkButton

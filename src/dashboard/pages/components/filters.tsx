@@ -15,9 +15,12 @@ import { fitWord } from '../lib/fit.ts'
 import { capitalised, number } from '../lib/format.ts'
 import { ownTermOf } from '../lib/own-terms.ts'
 import type { UrlChange } from '../lib/url-state.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { ConditionChip } from './condition-chip.tsx'
 import { OtherFilters } from './other-filters.tsx'
 import { OwnFilters } from './own-filters.tsx'
+
+const texts = TEXTS.components.filters
 
 interface FiltersProps {
   readonly tenant: string
@@ -36,42 +39,42 @@ const TYPED_MS = 250
 
 /** Filters with a list of values: name in the URL, label, name in the choices, words for a value. */
 const LISTS = [
-  ['industry', 'Industry', 'industry', String],
-  ['country', 'Visits from', 'country', country],
-  ['tag', 'Tag', 'tag', String],
-  ['category', 'Category', 'category', String],
-  ['class', 'Type', 'classification', String],
-  ['fit', 'Fit', 'fit', fitWord],
-  ['status', 'Status', 'status', String],
-  ['owner', 'Owner', 'owner', String],
-  ['source', 'Source', 'source', String],
-  ['campaign', 'Campaign', 'campaign', String],
-  ['first_channel', 'First touch', 'first_channel', capitalised],
-  ['last_channel', 'Last touch', 'last_channel', capitalised],
-  ['first_campaign', 'First campaign', 'first_campaign', String],
-  ['last_campaign', 'Last campaign', 'last_campaign', String],
+  ['industry', TEXTS.words.fields.industry, 'industry', String],
+  ['country', TEXTS.words.fields.visitsFrom, 'country', country],
+  ['tag', TEXTS.words.fields.tag, 'tag', String],
+  ['category', TEXTS.words.fields.category, 'category', String],
+  ['class', TEXTS.words.fields.type, 'classification', String],
+  ['fit', TEXTS.words.fields.fit, 'fit', fitWord],
+  ['status', TEXTS.words.fields.status, 'status', String],
+  ['owner', TEXTS.words.fields.owner, 'owner', String],
+  ['source', TEXTS.words.fields.source, 'source', String],
+  ['campaign', TEXTS.words.fields.campaign, 'campaign', String],
+  ['first_channel', TEXTS.words.fields.firstTouch, 'first_channel', capitalised],
+  ['last_channel', TEXTS.words.fields.lastTouch, 'last_channel', capitalised],
+  ['first_campaign', TEXTS.words.fields.firstCampaign, 'first_campaign', String],
+  ['last_campaign', TEXTS.words.fields.lastCampaign, 'last_campaign', String],
 ] as const
 
 /** Filters that most people need now and then: they are in a menu until they are used. */
 const MORE = {
-  status: 'Status',
-  tag: 'Tag',
-  visits: 'Visits',
-  heat_min: 'Heat',
-  fit: 'Fit',
-  category: 'Category',
-  class: 'Type',
-  owner: 'Owner',
-  source: 'Source',
-  campaign: 'Campaign',
-  first_channel: 'First touch',
-  last_channel: 'Last touch',
-  first_campaign: 'First campaign',
-  last_campaign: 'Last campaign',
-  new_days: 'New',
-  hidden: 'Hidden companies',
-  merged: 'Merged companies',
-  condition: 'Any of, none of',
+  status: TEXTS.words.fields.status,
+  tag: TEXTS.words.fields.tag,
+  visits: TEXTS.words.fields.visits,
+  heat_min: TEXTS.words.fields.heat,
+  fit: TEXTS.words.fields.fit,
+  category: TEXTS.words.fields.category,
+  class: TEXTS.words.fields.type,
+  owner: TEXTS.words.fields.owner,
+  source: TEXTS.words.fields.source,
+  campaign: TEXTS.words.fields.campaign,
+  first_channel: TEXTS.words.fields.firstTouch,
+  last_channel: TEXTS.words.fields.lastTouch,
+  first_campaign: TEXTS.words.fields.firstCampaign,
+  last_campaign: TEXTS.words.fields.lastCampaign,
+  new_days: texts.new,
+  hidden: texts.hidden,
+  merged: texts.merged,
+  condition: texts.anyOrNone,
 } as const
 type More = keyof typeof MORE
 
@@ -122,8 +125,8 @@ export function Filters({ tenant, state, choices, columns, hasFit, set, searchRe
         {isShown('visits') && (
           <TextChip
             label={MORE.visits}
-            field="Visits, at least"
-            summary={visits_min === undefined ? '' : `at least ${number(visits_min)}`}
+            field={texts.visitsField}
+            summary={visits_min === undefined ? '' : TEXTS.words.counts.atLeast(number(visits_min))}
             value={visits_min === undefined ? '' : String(visits_min)}
             isNumber
             isOpenAtFirst={isOpenAtFirst('visits')}
@@ -133,8 +136,8 @@ export function Filters({ tenant, state, choices, columns, hasFit, set, searchRe
         {isShown('heat_min') && (
           <TextChip
             label={MORE.heat_min}
-            field="Heat, 0 to 100, at least"
-            summary={heat_min === undefined ? '' : `at least ${number(heat_min)}`}
+            field={texts.heatField}
+            summary={heat_min === undefined ? '' : TEXTS.words.counts.atLeast(number(heat_min))}
             value={heat_min === undefined ? '' : String(heat_min)}
             isNumber
             isOpenAtFirst={isOpenAtFirst('heat_min')}
@@ -188,10 +191,10 @@ export function Filters({ tenant, state, choices, columns, hasFit, set, searchRe
         )}
         {more.length > 0 && (
           <Menu
-            label="More filters"
+            label={texts.more}
             trigger={(props) => (
               <Button {...props} size="s" variant="quiet" icon={Plus}>
-                Filter
+                {texts.filter}
               </Button>
             )}
             entries={[
@@ -210,7 +213,7 @@ export function Filters({ tenant, state, choices, columns, hasFit, set, searchRe
 function optionsOf(values: readonly CountedValue[], nameOf: (value: string) => string): ChipOption[] {
   return values.map(({ value, companies }) => ({
     value: value === '' ? NOT_KNOWN : value,
-    label: value === '' ? 'Not known' : nameOf(value),
+    label: value === '' ? TEXTS.words.states.notKnown : nameOf(value),
     count: companies,
   }))
 }
@@ -240,13 +243,13 @@ function Search({ value, inputRef, onChange }: SearchProps) {
   return (
     <TextInput
       type="search"
-      label="Search"
+      label={texts.search}
       isLabelHidden
       isSmall
       inputRef={inputRef}
       value={typed}
       maxLength={SEARCH_CHARS_MAX}
-      placeholder="Name, domain or id"
+      placeholder={TEXTS.words.fields.nameDomainOrId}
       onInput={setTyped}
     />
   )
@@ -266,11 +269,11 @@ interface PageChipProps {
 
 /** The pages that a company read, and the number of visits. */
 function PageChip({ operator, pages, visits, onChange }: PageChipProps) {
-  const often = visits === undefined || visits < 2 ? '' : `, on ${number(visits)} visits or more`
+  const often = visits === undefined || visits < 2 ? undefined : visits
   return (
     <Chip
-      label="Page"
-      summary={pages.length === 0 ? undefined : `${operator === 'at' ? 'contains ' : ''}${pages.join(' or ')}${often}`}
+      label={texts.page}
+      summary={pages.length === 0 ? undefined : texts.pages(pages, operator === 'at', often)}
       onClear={() => onChange(operator, [], '')}
     >
       {(close) => (
@@ -304,25 +307,23 @@ function PageForm({ operator, pages, visits, onChange }: PageChipProps) {
     >
       <Stack gap={3}>
         <Segmented
-          label="How the page is compared"
+          label={texts.howCompared}
           value={chosen}
           options={[
-            { value: 'at', label: 'Contains' },
-            { value: 'page_is', label: 'Is' },
+            { value: 'at', label: texts.contains },
+            { value: 'page_is', label: texts.is },
           ]}
           onChange={(value) => setChosen(value as PageOperator)}
         />
         <TextInput
-          label={
-            chosen === 'at' ? 'Part of the address, such as /pricing' : 'Page, such as shop.example/pricing or /pricing'
-          }
+          label={chosen === 'at' ? texts.partOfAddress : texts.wholePage}
           isSmall
           value={page}
           maxLength={SEARCH_CHARS_MAX}
           onInput={setPage}
         />
         <TextInput
-          label="Visits with it, at least"
+          label={texts.visitsWithIt}
           isSmall
           value={least}
           maxLength={6}
@@ -333,7 +334,7 @@ function PageForm({ operator, pages, visits, onChange }: PageChipProps) {
         />
         <Row justify="right">
           <Button type="submit" size="s">
-            Apply
+            {TEXTS.words.buttons.apply}
           </Button>
         </Row>
       </Stack>
@@ -398,7 +399,7 @@ function TextForm({
           onInput={setTyped}
         />
         <Button type="submit" size="s">
-          Apply
+          {TEXTS.words.buttons.apply}
         </Button>
       </Row>
     </form>
@@ -407,27 +408,24 @@ function TextForm({
 
 /** A number of last days, so that a saved segment moves on. */
 const SPANS = [
-  ['1', 'Today'],
-  ['7', 'Last 7 days'],
-  ['30', 'Last 30 days'],
+  ['1', texts.today],
+  ['7', texts.last7],
+  ['30', texts.last30],
 ] as const
 
 /** Links from counts of certain days have a date. */
 function newSummary(days: number | undefined, since: string | undefined): string | undefined {
-  const last =
-    days === undefined
-      ? []
-      : [SPANS.find(([value]) => value === String(days))?.[1].toLowerCase() ?? `last ${number(days)} days`]
-  const all = [...last, ...(since === undefined ? [] : [`since ${since.slice(0, 10)}`])]
+  const last = days === undefined ? [] : [days === 1 ? texts.onlyToday : texts.lastDays(number(days))]
+  const all = [...last, ...(since === undefined ? [] : [texts.since(since.slice(0, 10))])]
   return all.length === 0 ? undefined : all.join(', ')
 }
 
 const HIDDEN = [
-  ['with', 'shown too'],
-  ['only', 'only these'],
+  ['with', texts.shownToo],
+  ['only', texts.onlyThese],
 ] as const
 
-const MERGED = [['only', 'companies that others were merged into']] as const
+const MERGED = [['only', texts.mergedInto]] as const
 
 interface OneChipProps {
   readonly label: string

@@ -11,6 +11,9 @@ import { SEARCH_CHARS_MAX } from '../lib/company-view.ts'
 import { correct } from '../lib/corrections.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.mergeDialog
 
 interface Named {
   readonly company_id: string
@@ -58,9 +61,8 @@ export function MergeDialog({ tenant, companies, correction, changed, onClose }:
   const merge = (into: Named | undefined) =>
     saving.run(async () => {
       const moved = companies.filter(({ company_id }) => company_id !== into?.company_id)
-      const words = `${companyNames(moved)} ${moved.length === 1 ? 'was' : 'were'}`
       const done =
-        into === undefined ? `${only!.name} is a separate company again.` : `${words} merged into ${into.name}.`
+        into === undefined ? texts.separate(only!.name) : texts.merged(companyNames(moved), moved.length, into.name)
       const body = { companies: moved.map(({ company_id }) => company_id), merged_into: into?.company_id ?? '' }
       await correct(tenant, body, done, changed)
       onClose()
@@ -74,10 +76,7 @@ export function MergeDialog({ tenant, companies, correction, changed, onClose }:
     />
   )
   return (
-    <Dialog
-      title={isOne ? `Merge ${only!.name} into` : `Merge ${companies.length} companies into one`}
-      onClose={onClose}
-    >
+    <Dialog title={isOne ? texts.mergeInto(only!.name) : texts.mergeAll(companies.length)} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -85,33 +84,31 @@ export function MergeDialog({ tenant, companies, correction, changed, onClose }:
         }}
       >
         <Stack>
-          {offered.length > 0 && <Fieldset legend="One of them">{offered.map(choice)}</Fieldset>}
+          {offered.length > 0 && <Fieldset legend={texts.oneOfThem}>{offered.map(choice)}</Fieldset>}
           <TextInput
             type="search"
-            label={isOne ? 'Company' : 'Or another company'}
-            placeholder="Name, domain or id"
+            label={isOne ? texts.company : texts.another}
+            placeholder={TEXTS.words.fields.nameDomainOrId}
             autocomplete="off"
             maxLength={SEARCH_CHARS_MAX}
             value={typed}
             onInput={setTyped}
           />
-          {found.length > 0 && <Fieldset legend="Found">{found.map(choice)}</Fieldset>}
-          {search !== '' && value !== undefined && found.length === 0 && (
-            <Text tone="soft">No other company is found. Hidden and merged ones are left out.</Text>
-          )}
+          {found.length > 0 && <Fieldset legend={texts.found}>{found.map(choice)}</Fieldset>}
+          {search !== '' && value !== undefined && found.length === 0 && <Text tone="soft">{texts.noOther}</Text>}
           <Text tone="soft" isMeasured>
-            All events count for {target?.name ?? 'it'}, past ones too. You can undo it in History.
+            {texts.events(target?.name)}
           </Text>
           <FieldError error={saving.error ?? error?.message} />
           <Row justify="right">
             {isOne && correction !== undefined && correction.merged_into !== '' && (
               <Button disabled={saving.isBusy} onClick={() => merge(undefined)}>
-                Make it a separate company
+                {texts.makeSeparate}
               </Button>
             )}
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{TEXTS.words.buttons.cancel}</Button>
             <Button type="submit" variant="primary" disabled={saving.isBusy || target === undefined}>
-              Merge
+              {texts.merge}
             </Button>
           </Row>
         </Stack>

@@ -2,28 +2,32 @@ import { Chip } from '../design/chip.tsx'
 import { Text } from '../design/layout.tsx'
 import { OTHER_COUNTS, OTHER_LISTS } from '../lib/company-view.ts'
 import type { UrlChange } from '../lib/url-state.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.otherFilters
 
 type Other = (typeof OTHER_LISTS)[number] | (typeof OTHER_COUNTS)[number]
 
-const LABELS: Readonly<Record<Other, readonly [label: string, before: string]>> = {
-  industry_not: ['Industry', 'not'],
-  category_not: ['Category', 'not'],
-  country_not: ['Visits from', 'not'],
-  classification_not: ['Type', 'not'],
-  tag_not: ['Tag', 'not'],
-  owner_not: ['Owner', 'not'],
-  status_not: ['Status', 'not'],
-  fit_not: ['Fit', 'not'],
-  source_not: ['Source', 'not'],
-  campaign_not: ['Campaign', 'not'],
-  first_channel_not: ['First touch', 'not'],
-  last_channel_not: ['Last touch', 'not'],
-  first_campaign_not: ['First campaign', 'not'],
-  last_campaign_not: ['Last campaign', 'not'],
-  visits_max: ['Visits', 'at most'],
-  events_min: ['Events', 'at least'],
-  events_max: ['Events', 'at most'],
-  heat_max: ['Heat', 'at most'],
+const { fields } = TEXTS.words
+const LABELS: Readonly<Record<Other, readonly [label: string, summary: (values: readonly string[]) => string]>> = {
+  industry_not: [fields.industry, texts.not],
+  category_not: [fields.category, texts.not],
+  country_not: [fields.visitsFrom, texts.not],
+  classification_not: [fields.type, texts.not],
+  tag_not: [fields.tag, texts.not],
+  owner_not: [fields.owner, texts.not],
+  status_not: [fields.status, texts.not],
+  fit_not: [fields.fit, texts.not],
+  source_not: [fields.source, texts.not],
+  campaign_not: [fields.campaign, texts.not],
+  first_channel_not: [fields.firstTouch, texts.not],
+  last_channel_not: [fields.lastTouch, texts.not],
+  first_campaign_not: [fields.firstCampaign, texts.not],
+  last_campaign_not: [fields.lastCampaign, texts.not],
+  visits_max: [fields.visits, texts.atMost],
+  events_min: [fields.events, texts.atLeast],
+  events_max: [fields.events, texts.atMost],
+  heat_max: [fields.heat, texts.atMost],
 }
 
 interface OtherFiltersProps {
@@ -36,17 +40,12 @@ export function OtherFilters({ state, set }: OtherFiltersProps) {
   return [...OTHER_LISTS, ...OTHER_COUNTS].map((name) => {
     const values = state.getAll(name)
     if (values.length === 0) return null
-    const [label, before] = LABELS[name]
+    const [label, summary] = LABELS[name]
     return (
-      <Chip
-        key={name}
-        label={label}
-        summary={`${before} ${values.join(' or ')}`}
-        onClear={() => set({ [name]: '', page: '' })}
-      >
+      <Chip key={name} label={label} summary={summary(values)} onClear={() => set({ [name]: '', page: '' })}>
         {() => (
           <Text tone="soft" isSmall>
-            The segment has this filter. The command line changes it.
+            {texts.ofSegment}
           </Text>
         )}
       </Chip>

@@ -8,6 +8,9 @@ import { Row, Stack } from '../design/layout.tsx'
 import { NOT_KNOWN } from '../lib/company-view.ts'
 import { ownText } from '../lib/own-columns.ts'
 import { ownTermOf } from '../lib/own-terms.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.ownFilters
 
 interface OwnFiltersProps {
   readonly columns: readonly OwnColumn[]
@@ -51,22 +54,27 @@ export function OwnFilters({ columns, terms, opened, onChange }: OwnFiltersProps
   })
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  '=': 'is',
-  '!=': 'not',
-  '~': 'contains',
-  '>=': 'at least',
-  '>': 'more than',
-  '<=': 'at most',
-  '<': 'less than',
+const WORDS: Readonly<Record<string, (value: string) => string>> = {
+  '=': texts.is,
+  '!=': texts.not,
+  '~': texts.contains,
+  '>=': texts.atLeast,
+  '>': texts.moreThan,
+  '<=': texts.atMost,
+  '<': texts.lessThan,
 }
-const DATE_WORDS: Readonly<Record<string, string>> = { '>=': 'from', '>': 'after', '<=': 'until', '<': 'before' }
+const DATE_WORDS: Readonly<Record<string, (value: string) => string>> = {
+  '>=': texts.from,
+  '>': texts.after,
+  '<=': texts.until,
+  '<': texts.before,
+}
 
 function summaryOf(column: OwnColumn, terms: readonly OwnTerm[]): string {
   return terms
     .map(({ operator, value }) => {
       const word = (column.type === 'date' ? DATE_WORDS[operator] : undefined) ?? WORDS[operator]!
-      return `${word} ${value === NOT_KNOWN ? 'not known' : textOf(column, value)}`
+      return word(value === NOT_KNOWN ? texts.notKnown : textOf(column, value))
     })
     .join(', ')
 }
@@ -88,15 +96,15 @@ function OwnForm({ column: { key, name, type }, terms, onApply }: OwnFormProps) 
   const chosen = (operator: string) => terms.find((term) => term.operator === operator)?.value ?? ''
   const fields: readonly (readonly [operator: string, label: string])[] =
     type === 'text'
-      ? [['~', `${name} contains`]]
+      ? [['~', texts.fieldContains(name)]]
       : type === 'number'
         ? [
-            ['>=', `${name}, at least`],
-            ['<=', `${name}, at most`],
+            ['>=', texts.fieldAtLeast(name)],
+            ['<=', texts.fieldAtMost(name)],
           ]
         : [
-            ['>=', `${name}, from`],
-            ['<=', `${name}, until`],
+            ['>=', texts.fieldFrom(name)],
+            ['<=', texts.fieldUntil(name)],
           ]
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>(
     Object.fromEntries(fields.map(([operator]) => [operator, chosen(operator)])),
@@ -124,7 +132,7 @@ function OwnForm({ column: { key, name, type }, terms, onApply }: OwnFormProps) 
         ))}
         <Row justify="right">
           <Button type="submit" size="s">
-            Apply
+            {TEXTS.words.buttons.apply}
           </Button>
         </Row>
       </Stack>

@@ -3,7 +3,10 @@ import { FACT_LIMITS, type OwnColumn } from '../../../../schemas/facts.ts'
 import { TextInput } from '../design/field.tsx'
 import { correct } from '../lib/corrections.ts'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { ValueForm } from './value-form.tsx'
+
+const texts = TEXTS.components.ownValueForm
 
 interface OwnValueFormProps {
   readonly tenant: string
@@ -15,7 +18,7 @@ interface OwnValueFormProps {
   readonly onClose: () => void
 }
 
-const HINTS = { text: undefined, number: 'A number', date: undefined } as const
+const HINTS = { text: undefined, number: texts.aNumber, date: undefined } as const
 
 /** Asks for the value of a company in a column of the tenant's own, in its place, and stores it. */
 export function OwnValueForm({
@@ -31,7 +34,7 @@ export function OwnValueForm({
   const save = () =>
     saving.run(async () => {
       const body = { companies: [company.company_id], own: { [key]: typed } }
-      await correct(tenant, body, `${company.name} was changed.`, changed)
+      await correct(tenant, body, texts.changed(company.name), changed)
       onClose()
     })
   return (

@@ -6,10 +6,13 @@ import { Meter } from '../design/details.tsx'
 import { FieldError } from '../design/field.tsx'
 import { Notice } from '../design/notice.tsx'
 import { post } from '../lib/api.ts'
-import { counted, duration, time } from '../lib/format.ts'
+import { duration, time } from '../lib/format.ts'
 import { onPastJob } from '../lib/past-jobs.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.pastJob
 
 interface PastJobProps {
   readonly tenant: string
@@ -91,25 +94,25 @@ function Shown({
       <Notice
         tone={isDone ? 'good' : job.state === 'failed' ? 'bad' : 'neutral'}
         role="status"
-        title={TITLES[job.state]}
+        title={texts.titles[job.state]}
       >
         <p>
-          {endText(job)} {rulesText(job)} {job.ended_at !== null && `${time(job.ended_at)}, by ${job.requested_by}.`}
+          {endText(job)} {rulesText(job)} {job.ended_at !== null && texts.endedBy(time(job.ended_at), job.requested_by)}
         </p>
       </Notice>
     )
   }
   const canCancel = job.step !== 'replacing' && !job.is_cancelling
   return (
-    <Notice title={TITLES[job.state]}>
+    <Notice title={texts.titles[job.state]}>
       <p role="status">
         {progressText(job)} {rulesText(job)}
       </p>
-      {job.state === 'running' && <Meter label="Progress of the update" value={job.share} max={1} isProgress />}
-      {job.problem !== null && <p>It is tried again, because of an error: {job.problem}</p>}
+      {job.state === 'running' && <Meter label={texts.progress} value={job.share} max={1} isProgress />}
+      {job.problem !== null && <p>{texts.again(job.problem)}</p>}
       {canCancel && (
         <Button size="s" disabled={cancelling.isBusy} onClick={cancel}>
-          Cancel
+          {TEXTS.words.buttons.cancel}
         </Button>
       )}
       <FieldError error={cancelling.error} />
@@ -117,48 +120,30 @@ function Shown({
   )
 }
 
-const TITLES = {
-  waiting: 'Stored visits will be updated',
-  running: 'Stored visits are being updated',
-  done: 'Stored visits are up to date',
-  cancelled: 'The update of stored visits was cancelled',
-  failed: 'Stored visits could not be updated',
-} as const
-
-const STEPS = {
-  settling: 'Waiting until all received visits are stored',
-  judging: 'Looking through the stored visits; nothing is changed yet',
-  replacing: 'Changing visits; this step cannot be stopped',
-  archive: 'Bringing filtered visits back',
-} as const
-
 /** "Looking through …: 34 %, 1,204 events to change, about 20 s left." */
 function progressText({ state, step, share, changed_events, seconds_left, is_cancelling }: Reenrichment): string {
-  if (state === 'waiting') return 'It starts as soon as other work on stored visits has ended.'
-  if (is_cancelling) return 'It stops at the next safe point.'
+  if (state === 'waiting') return texts.starts
+  if (is_cancelling) return texts.stops
   const parts = [
-    `${STEPS[step ?? 'settling']}: ${Math.floor(share * 100)} %`,
-    ...(changed_events > 0 ? [`${counted(changed_events, 'event')} to change`] : []),
-    ...(seconds_left === null ? [] : [`about ${duration(seconds_left * 1_000)} left`]),
+    texts.stepAt(texts.steps[step ?? 'settling'], Math.floor(share * 100)),
+    ...(changed_events > 0 ? [texts.toChange(changed_events)] : []),
+    ...(seconds_left === null ? [] : [texts.left(duration(seconds_left * 1_000))]),
   ]
-  return `${parts.join(', ')}.`
+  return texts.sentence(parts)
 }
 
 function endText({ state, result, problem }: Reenrichment): string {
-  if (state === 'failed') return `${problem ?? 'An unknown error'}. The rules apply to new visits.`
-  if (result === null) return 'Nothing stored was changed. The rules apply to new visits.'
+  if (state === 'failed') return texts.failed(problem ?? texts.unknownError)
+  if (result === null) return texts.nothingChanged
   const parts = [
-    ...(result.filtered_visits > 0 ? [`${counted(result.filtered_visits, 'visit')} are hidden`] : []),
-    ...(result.shown_visits > 0 ? [`${counted(result.shown_visits, 'hidden visit')} are shown again`] : []),
-    ...(result.deleted_events > 0 ? [`${counted(result.deleted_events, 'hidden event')} are deleted for good`] : []),
-    ...(result.changed_visits > 0 ? [`${counted(result.changed_visits, 'visit')} now have their right company`] : []),
-    ...(result.returned_events > 0 ? [`${counted(result.returned_events, 'filtered event')} are back`] : []),
+    ...(result.filtered_visits > 0 ? [texts.hidden(result.filtered_visits)] : []),
+    ...(result.shown_visits > 0 ? [texts.shownAgain(result.shown_visits)] : []),
+    ...(result.deleted_events > 0 ? [texts.deleted(result.deleted_events)] : []),
+    ...(result.changed_visits > 0 ? [texts.corrected(result.changed_visits)] : []),
+    ...(result.returned_events > 0 ? [texts.returned(result.returned_events)] : []),
   ]
-  const stays =
-    result.not_judged_events > 0
-      ? ` ${counted(result.not_judged_events, 'event')} were stored without an address and stay as they are.`
-      : ''
-  return `${parts.length === 0 ? 'No stored visit had to change' : parts.join(', ').replaceAll(/\b1 ([\w ]+?) are/g, '1 $1 is')}.${stays}`
+  const done = texts.sentence(parts.length === 0 ? [texts.noChange] : parts)
+  return result.not_judged_events > 0 ? `${done} ${texts.notJudged(result.not_judged_events)}` : done
 }
 
 const RULES_SHOWN = 3
@@ -167,7 +152,7 @@ function rulesText({ rules, days }: Reenrichment) {
   const more = rules.length - RULES_SHOWN
   return (
     <>
-      {days === null ? 'All days' : days === 0 ? 'Hidden visits' : `Last ${counted(days, 'day')}`}
+      {days === null ? texts.allDays : days === 0 ? texts.hiddenVisits : texts.lastDays(days)}
       {rules.length > 0 && ': '}
       {rules.slice(0, RULES_SHOWN).map((rule, at) => (
         <Fragment key={rule}>
@@ -175,7 +160,7 @@ function rulesText({ rules, days }: Reenrichment) {
           <code>{rule}</code>
         </Fragment>
       ))}
-      {more > 0 && ` and ${more} more`}.
+      {more > 0 && texts.andMore(more)}.
     </>
   )
 }

@@ -10,6 +10,9 @@ import { toast } from '../design/toast.tsx'
 import { useSample } from '../lib/sample.ts'
 import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.sampleData
 
 /** On every page that shows sample data: says so, and leads back. */
 export function SampleBanner() {
@@ -18,20 +21,17 @@ export function SampleBanner() {
   const removing = useRemoval(sample)
   return (
     <div class="ui-sample">
-      <Notice tone="warn" title="Sample data">
-        <p>
-          These companies are real, and their visits are made up. Nothing here counts for your plan, alerts or exports,
-          and nothing can be changed.
-        </p>
+      <Notice tone="warn" title={TEXTS.words.states.sampleData}>
+        <p>{texts.madeUp}</p>
         <FieldError error={removing.error} />
         {sample.own !== undefined && (
           <Row gap={2}>
             <Button size="s" icon={Undo2} onClick={sample.toggle}>
-              Back to {sample.own}
+              {texts.back(sample.own)}
             </Button>
             {isAdmin && (
               <Button size="s" variant="quiet" disabled={removing.isBusy} onClick={removing.remove}>
-                Remove sample data
+                {texts.remove}
               </Button>
             )}
           </Row>
@@ -55,7 +55,7 @@ export function SampleButton({ tenant }: { readonly tenant: string }) {
   return (
     <>
       <Button icon={FlaskConical} disabled={adding.isBusy} onClick={show}>
-        {adding.isBusy ? 'Making sample data…' : 'Look around with sample data'}
+        {adding.isBusy ? texts.making : texts.lookAround}
       </Button>
       <FieldError error={adding.error} />
     </>
@@ -68,14 +68,14 @@ export function SampleSection({ tenant }: { readonly tenant: string }) {
   const removing = useRemoval(sample)
   return (
     <Section
-      title="Sample data"
-      description="Made-up visits, to look around. They are kept apart from your own, and count for nothing."
+      title={TEXTS.words.states.sampleData}
+      description={texts.about}
       actions={
         <>
           <SampleButton tenant={tenant} />
           {sample.isThere && (
             <Button disabled={removing.isBusy} onClick={removing.remove}>
-              Remove sample data
+              {texts.remove}
             </Button>
           )}
         </>
@@ -96,7 +96,7 @@ function useRemoval(sample: ReturnType<typeof useSample>) {
   const remove = () =>
     run(async () => {
       await sample.remove()
-      toast({ text: 'The sample data are removed.' })
+      toast({ text: texts.removed })
     })
   return { isBusy, error, remove }
 }

@@ -2,6 +2,9 @@ import type { ExportPeriod } from '../../../../schemas/limits.ts'
 import { TextInput } from '../design/field.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { hourMinute } from '../lib/format.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.schedule
 
 interface HowOftenProps {
   readonly value: ExportPeriod
@@ -12,11 +15,11 @@ interface HowOftenProps {
 export function HowOften({ value, onChange }: HowOftenProps) {
   return (
     <Segmented
-      label="How often"
+      label={texts.howOften}
       value={value}
       options={[
-        { value: 'week', label: 'Every Monday' },
-        { value: 'day', label: 'Every day' },
+        { value: 'week', label: texts.everyMonday },
+        { value: 'day', label: texts.everyDay },
       ]}
       onChange={(next) => onChange(next as ExportPeriod)}
     />
@@ -34,7 +37,7 @@ interface TimeOfDayProps {
 export function TimeOfDay({ value, error, onInput }: TimeOfDayProps) {
   return (
     <TextInput
-      label="Time of day, in UTC"
+      label={texts.timeOfDay}
       type="time"
       required
       value={value}
@@ -49,5 +52,5 @@ export function TimeOfDay({ value, error, onInput }: TimeOfDayProps) {
 function localHint(at: string): string | undefined {
   const date = new Date(`${new Date().toISOString().slice(0, 10)}T${at}:00Z`)
   if (Number.isNaN(date.getTime()) || date.getTimezoneOffset() === 0) return undefined
-  return `That is ${hourMinute(date)} for you today.`
+  return texts.forYou(hourMinute(date))
 }

@@ -14,7 +14,10 @@ import { useMay } from '../lib/may.ts'
 import { isSameFilter, segmentFilter, segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { ConfirmDialog } from './confirm-dialog.tsx'
+
+const texts = TEXTS.components.segmentBar
 
 /** The segment that the list of companies shows; undefined: none. */
 export function useShownSegment(state: URLSearchParams): ListedSegment | undefined {
@@ -54,19 +57,19 @@ function Bar({ tenant, state, isFiltered }: SegmentBarProps) {
   const update = () =>
     updating.run(async () => {
       const body: ChangeSegmentBody = { segment_id: segment!.segment_id, filter }
-      opened(await post<ListedSegment>(`${path}/change`, body), `${segment!.name} has the filters of this list now.`)
+      opened(await post<ListedSegment>(`${path}/change`, body), texts.updated(segment!.name))
     })
   return (
     <>
       <FieldError error={updating.error} />
       {isChanged && (
         <Button size="s" disabled={updating.isBusy} onClick={update}>
-          Update segment
+          {texts.update}
         </Button>
       )}
       {isFiltered && (segment === undefined || isChanged) && (
         <Button size="s" variant={isChanged ? 'quiet' : undefined} icon={Bookmark} onClick={() => setDialog('save')}>
-          {isChanged ? 'Save as new' : 'Save as segment'}
+          {isChanged ? texts.saveAsNew : texts.saveAs}
         </Button>
       )}
       {segment !== undefined && (
@@ -77,51 +80,46 @@ function Bar({ tenant, state, isFiltered }: SegmentBarProps) {
               icon={BellPlus}
               href={`/t/${tenant}/alerts/new?${new URLSearchParams({ segment: segment.segment_id })}`}
             >
-              Tell me when a company enters
+              {texts.tellMe}
             </LinkButton>
           )}
           <Menu
-            label={`Actions for ${segment.name}`}
+            label={texts.actions(segment.name)}
             align="end"
             trigger={(props) => (
-              <IconButton size="s" icon={Ellipsis} label={`Actions for segment ${segment.name}`} {...props} />
+              <IconButton size="s" icon={Ellipsis} label={texts.actionsOfSegment(segment.name)} {...props} />
             )}
             entries={[
               {
-                label: 'Export it regularly',
+                label: texts.export,
                 icon: FolderDown,
                 href: `/t/${tenant}/exports/new?${new URLSearchParams({ segment: segment.segment_id })}`,
               },
-              { label: 'Rename segment', icon: Pencil, onSelect: () => setDialog('rename') },
-              { label: 'Remove segment', icon: Trash2, isDanger: true, onSelect: () => setDialog('remove') },
+              { label: texts.rename, icon: Pencil, onSelect: () => setDialog('rename') },
+              { label: texts.remove, icon: Trash2, isDanger: true, onSelect: () => setDialog('remove') },
             ]}
           />
         </>
       )}
       {dialog === 'save' && (
         <NameDialog
-          title="Save as segment"
-          verb="Save segment"
+          title={texts.saveAs}
+          verb={texts.save}
           name=""
-          about={
-            <>
-              A name for these filters. It keeps their values, and looks at {daysText(filter)}. The segment is in the
-              navigation under Companies, for everybody who sees this tenant.
-            </>
-          }
+          about={texts.about(daysText(filter))}
           save={async (name) => {
             const body: CreateSegmentBody = { name, filter }
-            opened(await post<ListedSegment>(path, body), `${name.trim()} is saved.`)
+            opened(await post<ListedSegment>(path, body), texts.saved(name.trim()))
           }}
           onClose={close}
         />
       )}
       {dialog === 'rename' && (
         <NameDialog
-          title={`Rename ${segment!.name}`}
-          verb="Rename segment"
+          title={texts.renameOf(segment!.name)}
+          verb={texts.rename}
           name={segment!.name}
-          about="Messages of its alerts have the new name from now on."
+          about={texts.aboutName}
           save={async (name) => {
             await post<ListedSegment>(`${path}/change`, { segment_id: segment!.segment_id, name })
             close()
@@ -136,7 +134,7 @@ function Bar({ tenant, state, isFiltered }: SegmentBarProps) {
           path={path}
           onRemoved={() => {
             close()
-            toast({ text: `${segment!.name} was removed.` })
+            toast({ text: texts.removed(segment!.name) })
             navigate(`/t/${tenant}/companies`)
             reload()
           }}
@@ -148,9 +146,9 @@ function Bar({ tenant, state, isFiltered }: SegmentBarProps) {
 }
 
 function daysText({ days, from, to }: ReturnType<typeof segmentFilter>): string {
-  if (days !== undefined) return days === 1 ? 'the current day (UTC)' : `the last ${days} days`
-  if (from === undefined && to === undefined) return 'all time'
-  return `the days ${[from && `from ${from}`, to && `to ${to}`].filter(Boolean).join(' ')}`
+  if (days !== undefined) return days === 1 ? texts.currentDay : texts.lastDays(days)
+  if (from === undefined && to === undefined) return texts.allTime
+  return texts.days(from, to)
 }
 
 interface NameDialogProps {
@@ -176,7 +174,7 @@ function NameDialog({ title, verb, name, about, save, onClose }: NameDialogProps
         <Stack>
           <Text tone="soft">{about}</Text>
           <TextInput
-            label="Name of the segment"
+            label={texts.name}
             required
             maxLength={LABEL_CHARS_MAX}
             autocomplete="off"
@@ -185,7 +183,7 @@ function NameDialog({ title, verb, name, about, save, onClose }: NameDialogProps
             onInput={setTyped}
           />
           <Row justify="right">
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{TEXTS.words.buttons.cancel}</Button>
             <Button type="submit" variant="primary" disabled={saving.isBusy}>
               {verb}
             </Button>
@@ -209,8 +207,8 @@ function RemoveSegment({ segment, path, onRemoved, onClose }: RemoveSegmentProps
     onRemoved()
   }
   return (
-    <ConfirmDialog title={`Remove ${segment.name}?`} confirm="Remove segment" onConfirm={remove} onClose={onClose}>
-      <Text>The companies stay: only the saved filter goes, for everybody who sees this tenant.</Text>
+    <ConfirmDialog title={texts.removeOf(segment.name)} confirm={texts.remove} onConfirm={remove} onClose={onClose}>
+      <Text>{texts.stay}</Text>
     </ConfirmDialog>
   )
 }

@@ -20,6 +20,9 @@ import { COLUMNS } from '../lib/company-view.ts'
 import { isLocalHost } from '../lib/local-host.ts'
 import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.components.share
 
 /** The companies to share: a segment, the filter of a list, or one company. */
 export type Shared = Pick<CreateSharedLinkBody, 'segment_id' | 'filter' | 'company_id' | 'sort' | 'direction'>
@@ -39,7 +42,7 @@ export function Share(props: ShareProps) {
   return (
     <>
       <Button icon={Share2} onClick={() => setOpen(true)}>
-        Share
+        {texts.share}
       </Button>
       {isOpen && <ShareDialog {...props} onClose={() => setOpen(false)} />}
     </>
@@ -48,7 +51,7 @@ export function Share(props: ShareProps) {
 
 function ShareDialog({ onClose, ...props }: ShareProps & { readonly onClose: () => void }) {
   const [made, setMade] = useState<CreatedSharedLink>()
-  const title = made === undefined ? `Share ${props.name}` : 'Send this link'
+  const title = made === undefined ? texts.shareOf(props.name) : texts.send
   return (
     <Dialog title={title} onClose={onClose}>
       {made === undefined ? (
@@ -100,12 +103,9 @@ function ShareForm({ tenant, shared, name, columns, onMade, onClose }: ShareForm
       }}
     >
       <Stack>
-        <Text tone="soft">
-          {aboutOf(shared)} Never shown: people, addresses, and what colleagues wrote, such as owner, status, tags and
-          notes.
-        </Text>
+        <Text tone="soft">{texts.never(aboutOf(shared))}</Text>
         <TextInput
-          label="Title that they see"
+          label={texts.title}
           required
           maxLength={NAME_CHARS_MAX}
           autocomplete="off"
@@ -113,7 +113,7 @@ function ShareForm({ tenant, shared, name, columns, onMade, onClose }: ShareForm
           error={ofTitle}
           onInput={setTitle}
         />
-        <Fieldset legend="What they see beside the name">
+        <Fieldset legend={texts.columns}>
           {SHARED_COLUMNS.map((column) => (
             <Checkbox
               key={column}
@@ -124,19 +124,19 @@ function ShareForm({ tenant, shared, name, columns, onMade, onClose }: ShareForm
           ))}
         </Fieldset>
         <Select
-          label="The link works for"
+          label={texts.works}
           value={days}
           options={[
-            ...SHARED_DAYS.map((count) => ({ value: String(count), label: `${count} days` })),
-            ...(role === 'operator' ? [{ value: NEVER, label: 'As long as nobody revokes it' }] : []),
+            ...SHARED_DAYS.map((count) => ({ value: String(count), label: texts.days(count) })),
+            ...(role === 'operator' ? [{ value: NEVER, label: texts.forEver }] : []),
           ]}
           onChange={setDays}
         />
         <FieldError error={ofTitle === undefined ? making.error : undefined} />
         <Row justify="right">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{TEXTS.words.buttons.cancel}</Button>
           <Button type="submit" variant="primary" disabled={making.isBusy}>
-            Create link
+            {texts.create}
           </Button>
         </Row>
       </Stack>
@@ -145,10 +145,8 @@ function ShareForm({ tenant, shared, name, columns, onMade, onClose }: ShareForm
 }
 
 function aboutOf({ segment_id, company_id }: Shared): string {
-  const open = 'Everybody who has the link can read this, without an account.'
-  if (company_id !== undefined) return `${open} They see the company as it is when they open it.`
-  const whose = segment_id === undefined ? 'these filters' : 'this segment'
-  return `${open} They see the companies that ${whose} ${segment_id === undefined ? 'find' : 'finds'} when they open it.`
+  if (company_id !== undefined) return texts.aboutCompany
+  return segment_id === undefined ? texts.aboutFilters : texts.aboutSegment
 }
 
 interface MadeLinkProps {
@@ -162,25 +160,19 @@ function MadeLink({ tenant, made: { url, link }, onClose }: MadeLinkProps) {
   return (
     <Stack>
       <Text tone="soft">
-        {link.expires_at === null ? (
-          'It works until somebody revokes it.'
-        ) : (
-          <>
-            It works until <Time at={link.expires_at} />.
-          </>
-        )}{' '}
-        It is shown only now. <Link href={`/t/${tenant}/settings/shared-links`}>Shared links</Link> lists it, and ends
-        it.
+        {link.expires_at === null ? texts.untilRevoked : texts.until(<Time at={link.expires_at} />)}{' '}
+        {texts.shownOnce((text) => (
+          <Link href={`/t/${tenant}/settings/shared-links`}>{text}</Link>
+        ))}
       </Text>
-      <CodeLine text={href} label="Shared link" />
+      <CodeLine text={href} label={texts.link} />
       {isLocalHost(hostname) && (
         <Text tone="soft" isSmall>
-          It works on this machine only. For other machines, put an https proxy in front of the dashboard and set
-          DASHBOARD_URL.
+          {texts.local}
         </Text>
       )}
       <Row justify="right">
-        <Button onClick={onClose}>Done</Button>
+        <Button onClick={onClose}>{TEXTS.words.buttons.done}</Button>
       </Row>
     </Stack>
   )

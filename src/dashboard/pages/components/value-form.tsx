@@ -3,6 +3,7 @@ import { Button } from '../design/button.tsx'
 import { FieldError } from '../design/field.tsx'
 import { Row, Stack } from '../design/layout.tsx'
 import type { useAction } from '../lib/use-action.ts'
+import { TEXTS } from '../texts/texts.ts'
 
 interface ValueFormProps {
   readonly saving: Pick<ReturnType<typeof useAction>, 'isBusy' | 'error'>
@@ -29,10 +30,10 @@ export function ValueForm({ saving, isInPlace, onSave, onCancel, children }: Val
         <FieldError error={saving.error} />
         <Row gap={2} justify="right">
           <Button size={size} onClick={onCancel}>
-            Cancel
+            {TEXTS.words.buttons.cancel}
           </Button>
           <Button size={size} type="submit" variant="primary" disabled={saving.isBusy}>
-            Save
+            {TEXTS.words.buttons.save}
           </Button>
         </Row>
       </Stack>

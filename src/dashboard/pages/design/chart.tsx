@@ -4,9 +4,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { utcDay } from '../lib/days.ts'
 import { day as dayText, number, shortDay, shortNumber } from '../lib/format.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { type CategoryColour, colourOf } from './colours.ts'
 import { Disclosure } from './details.tsx'
 import { Table } from './table.tsx'
+
+const texts = TEXTS.design.chart
 
 /** A named series with a value for each day. */
 export interface ChartSeries {
@@ -59,11 +62,11 @@ export function Chart(props: ChartProps) {
           </li>
         ))}
         {line !== undefined && <li class="is-line">{line.name}</li>}
-        {hasToday && <li class="is-open">today, so far</li>}
+        {hasToday && <li class="is-open">{texts.todaySoFar}</li>}
       </ul>
-      <Disclosure summary="Numbers">
+      <Disclosure summary={texts.numbers}>
         <Table
-          label={`${label}: numbers`}
+          label={texts.numbersOf(label)}
           isNeverStacked
           rows={rows}
           keyOf={({ day }) => day}
@@ -99,7 +102,7 @@ function Note({
   return (
     <div ref={note} class="ui-chart-note" aria-hidden="true">
       <strong>{dayText(days[i]!)}</strong>
-      {days[i] === utcDay(Date.now()) && ', so far'}
+      {days[i] === utcDay(Date.now()) && texts.soFar}
       <dl>
         {shown.map(({ name, colour, values }) => [
           <dt key={`${name} name`} style={{ '--colour': colourOf(colour) }}>

@@ -3,12 +3,15 @@ import { ChevronDown, X } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { number } from '../lib/format.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { Button } from './button.tsx'
 import { classes } from './classes.ts'
 import { TextInput } from './field.tsx'
 import { Icon } from './icon.tsx'
 import { Row, Text } from './layout.tsx'
 import { Popover } from './popover.tsx'
+
+const texts = TEXTS.design.chip
 
 /** Filters beside each other. */
 export function Chips({ children }: { readonly children: ComponentChildren }) {
@@ -45,7 +48,7 @@ export function Chip({ label, summary, onClear, isOpenAtFirst, children }: ChipP
         {children}
       </Popover>
       {isSet && (
-        <button type="button" aria-label={`Clear ${label}`} onClick={onClear}>
+        <button type="button" aria-label={texts.clear(label)} onClick={onClear}>
           <Icon of={X} size={14} />
         </button>
       )}
@@ -81,7 +84,7 @@ export function FilterChip({ label, values, options, isOpenAtFirst, onChange }: 
   const all = options ?? []
   const nameOf = (value: string) => all.find((option) => option.value === value)?.label ?? value
   const summary =
-    values.length > 2 ? `${nameOf(values[0]!)} and ${values.length - 1} more` : values.map(nameOf).join(' or ')
+    values.length > 2 ? texts.andMore(nameOf(values[0]!), values.length - 1) : texts.anyOf(values.map(nameOf))
   return (
     <Chip
       label={label}
@@ -114,7 +117,7 @@ function Options({ label, values, options, onChange }: FilterChipProps) {
         <TextInput
           {...NO_FORM}
           type="search"
-          label={`Find in ${label}`}
+          label={texts.find(label)}
           isLabelHidden
           isSmall
           value={text}
@@ -137,14 +140,14 @@ function Options({ label, values, options, onChange }: FilterChipProps) {
         ))}
         {shown.length === 0 && (
           <Text tone="soft" isSmall>
-            {options === undefined ? 'Loading…' : 'Nothing matches.'}
+            {options === undefined ? TEXTS.words.states.loading : texts.nothing}
           </Text>
         )}
       </div>
       {values.length > 0 && (
         <Row justify="right">
           <Button size="s" variant="quiet" onClick={() => onChange([])}>
-            Clear
+            {texts.clearAll}
           </Button>
         </Row>
       )}

@@ -1,8 +1,11 @@
 import './code.css'
 import { Check, Copy } from 'lucide-preact'
 import { useState } from 'preact/hooks'
+import { TEXTS } from '../texts/texts.ts'
 import { Button } from './button.tsx'
 import { classes } from './classes.ts'
+
+const texts = TEXTS.design.code
 
 const COPIED_MS = 2_000
 
@@ -18,10 +21,10 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
     <Button
       size="s"
       icon={isCopied ? Check : Copy}
-      aria-label={isCopied || label === undefined ? undefined : `Copy: ${label}`}
+      aria-label={isCopied || label === undefined ? undefined : texts.copyOf(label)}
       onClick={copy}
     >
-      {isCopied ? 'Copied' : 'Copy'}
+      {isCopied ? texts.copied : texts.copy}
     </Button>
   )
 }

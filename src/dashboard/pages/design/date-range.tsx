@@ -1,12 +1,15 @@
 import { Calendar, ChevronDown } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { day } from '../lib/format.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { Button } from './button.tsx'
 import { TextInput } from './field.tsx'
 import { Icon } from './icon.tsx'
 import { Row, Stack } from './layout.tsx'
 import { Choice, Popover } from './popover.tsx'
 import { type DayRange, daysOfRange, RANGES, type RangeName } from './ranges.ts'
+
+const texts = TEXTS.design.dateRange
 
 interface DateRangeProps {
   /** A named span, or days of its own; undefined: all time. */
@@ -20,7 +23,7 @@ interface DateRangeProps {
 export function DateRange({ value, onChange, hasAll }: DateRangeProps) {
   return (
     <Popover
-      label="Days"
+      label={texts.days}
       align="end"
       trigger={(props) => (
         <Button {...props} icon={Calendar}>
@@ -37,7 +40,9 @@ export function DateRange({ value, onChange, hasAll }: DateRangeProps) {
         return (
           <Stack gap={2}>
             <Stack gap={1}>
-              {hasAll && <Choice label="All time" isChosen={value === undefined} onChoose={() => choose(undefined)} />}
+              {hasAll && (
+                <Choice label={texts.allTime} isChosen={value === undefined} onChoose={() => choose(undefined)} />
+              )}
               {RANGES.map(([name, label]) => (
                 <Choice key={name} label={label} isChosen={value === name} onChoose={() => choose(name)} />
               ))}
@@ -52,7 +57,7 @@ export function DateRange({ value, onChange, hasAll }: DateRangeProps) {
 
 /** "Last 7 days", or the days themselves. */
 function textOf(value: DateRangeProps['value']): string {
-  if (value === undefined) return 'All time'
+  if (value === undefined) return texts.allTime
   if (typeof value === 'string') return RANGES.find(([name]) => name === value)![1]
   return value.from === value.to ? day(value.from) : `${day(value.from)} – ${day(value.to)}`
 }
@@ -76,7 +81,7 @@ function Own({
       <Stack gap={2}>
         <TextInput
           type="date"
-          label="From (UTC)"
+          label={texts.from}
           isSmall
           required
           min="1900-01-01"
@@ -86,7 +91,7 @@ function Own({
         />
         <TextInput
           type="date"
-          label="To (UTC)"
+          label={texts.to}
           isSmall
           required
           min={from || '1900-01-01'}
@@ -96,7 +101,7 @@ function Own({
         />
         <Row justify="right">
           <Button type="submit" size="s">
-            Apply
+            {TEXTS.words.buttons.apply}
           </Button>
         </Row>
       </Stack>

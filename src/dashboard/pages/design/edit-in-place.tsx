@@ -1,7 +1,10 @@
 import './edit-in-place.css'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { TEXTS } from '../texts/texts.ts'
 import { Hidden } from './layout.tsx'
+
+const texts = TEXTS.design.editInPlace
 
 interface EditInPlaceProps {
   /** What the value is, in lower case: "owner". */
@@ -34,8 +37,8 @@ export function EditInPlace({ label, children, form }: EditInPlaceProps) {
         form(() => setOpen(false))
       ) : (
         <button type="button" class="ui-edit-value" onClick={() => setOpen(true)}>
-          {children ?? <span class="ui-edit-none">Add</span>}
-          <Hidden>{children === undefined ? ` ${label}` : ` (edit ${label})`}</Hidden>
+          {children ?? <span class="ui-edit-none">{texts.add}</span>}
+          <Hidden>{children === undefined ? texts.addTo(label) : texts.edit(label)}</Hidden>
         </button>
       )}
     </div>

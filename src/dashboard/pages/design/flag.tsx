@@ -1,6 +1,9 @@
 import './flag.css'
 import { useEffect, useState } from 'preact/hooks'
 import { country } from '../lib/days.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.design.flag
 
 type Flags = Readonly<Record<string, string>>
 
@@ -49,7 +52,7 @@ export function Flag({ code, isAlone }: FlagProps) {
 
 /** A country: flag and name. An empty code is unknown. */
 export function Country({ code }: Pick<FlagProps, 'code'>) {
-  if (code === '') return <>unknown</>
+  if (code === '') return <>{texts.unknown}</>
   return (
     <span class="ui-country">
       <Flag code={code} />

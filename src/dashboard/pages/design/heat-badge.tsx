@@ -1,9 +1,12 @@
 import './heat-badge.css'
 import { Flame } from 'lucide-preact'
 import type { HeatLevel } from '../lib/heat-level.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 import { Tooltip } from './tooltip.tsx'
+
+const texts = TEXTS.design.heatBadge
 
 /** A part of a heat: its reason, and its points. */
 export interface HeatPart {
@@ -22,9 +25,9 @@ interface HeatBadgeProps {
 }
 
 const MEANINGS: Readonly<Record<HeatLevel, string>> = {
-  low: 'in the lower half of your companies',
-  medium: 'in the higher half of your companies',
-  top: 'in the hottest tenth of your companies',
+  low: texts.meanings.low,
+  medium: texts.meanings.medium,
+  top: texts.meanings.top,
 }
 
 /** How interested a company is, 0 to 100. Only the hottest have a flame, so that it says something. The tooltip gives the reasons. */
@@ -41,7 +44,7 @@ export function HeatBadge({ heat, level, why, isLarge }: HeatBadgeProps) {
     <Tooltip
       text={
         <>
-          Heat {Math.round(heat)} of 100, {MEANINGS[level]}
+          {texts.ofHundred(Math.round(heat), MEANINGS[level])}
           <dl class="ui-heat-parts">
             {why.map(({ label, points }) => [
               <dt key={`${label} name`}>{label}</dt>,
@@ -52,7 +55,7 @@ export function HeatBadge({ heat, level, why, isLarge }: HeatBadgeProps) {
       }
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard reads the reasons too */}
-      <span class={name} tabIndex={0} role="note" aria-label={`Heat ${Math.round(heat)}`}>
+      <span class={name} tabIndex={0} role="note" aria-label={texts.heat(Math.round(heat))}>
         {content}
       </span>
     </Tooltip>

@@ -3,9 +3,12 @@ import { CircleAlert, CircleCheck, Info, type LucideIcon, TriangleAlert } from '
 import type { ComponentChildren } from 'preact'
 import type { ApiError } from '../lib/api.ts'
 import { capitalised } from '../lib/format.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { Button } from './button.tsx'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
+
+const texts = TEXTS.design.notice
 
 const ICONS = { neutral: Info, good: CircleCheck, warn: TriangleAlert, bad: CircleAlert } as const
 
@@ -35,15 +38,10 @@ export function Problem({ error, onRetry }: { readonly error: ApiError | Error; 
   return (
     <Notice tone="bad" role="alert">
       <p>{sentence(error.message)}</p>
-      {'status' in error && error.status >= 500 && (
-        <p>
-          Accepted events are safe and will be stored later. On the machine where ipid runs, <code>./ipid status</code>{' '}
-          shows the cause.
-        </p>
-      )}
+      {'status' in error && error.status >= 500 && <p>{texts.safe(<code>./ipid status</code>)}</p>}
       {onRetry && (
         <Button size="s" onClick={onRetry}>
-          Try again
+          {texts.again}
         </Button>
       )}
     </Notice>

@@ -1,4 +1,7 @@
 import { daysAgo } from '../lib/days.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.design.ranges
 
 /** A span of UTC days, both ends included, `YYYY-MM-DD`. */
 export interface DayRange {
@@ -8,12 +11,12 @@ export interface DayRange {
 
 /** Spans that a person means without looking at a calendar. Weeks begin on Monday. */
 export const RANGES = [
-  ['today', 'Today'],
-  ['7d', 'Last 7 days'],
-  ['30d', 'Last 30 days'],
-  ['week', 'This week'],
-  ['last-week', 'Last week'],
-  ['month', 'This month'],
+  ['today', texts.today],
+  ['7d', texts.last7],
+  ['30d', texts.last30],
+  ['week', texts.thisWeek],
+  ['last-week', texts.lastWeek],
+  ['month', texts.thisMonth],
 ] as const
 
 export type RangeName = (typeof RANGES)[number][0]

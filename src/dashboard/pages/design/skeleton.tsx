@@ -1,4 +1,5 @@
 import './skeleton.css'
+import { TEXTS } from '../texts/texts.ts'
 import { Grid, Hidden } from './layout.tsx'
 import { Card } from './page.tsx'
 
@@ -22,7 +23,7 @@ interface LoadingProps {
 }
 
 /** Rows that load. Screen readers hear it. */
-export function Loading({ rows = 4, rowHeight = 20, label = 'Loading…' }: LoadingProps) {
+export function Loading({ rows = 4, rowHeight = 20, label = TEXTS.words.states.loading }: LoadingProps) {
   return (
     <div class="ui-skeletons" role="status">
       <Hidden>{label}</Hidden>
@@ -38,7 +39,13 @@ interface LoadingCardsProps extends LoadingProps {
 }
 
 /** Cards beside each other that load, each with rows. */
-export function LoadingCards({ cards, min = 300, rows = 4, rowHeight = 20, label = 'Loading…' }: LoadingCardsProps) {
+export function LoadingCards({
+  cards,
+  min = 300,
+  rows = 4,
+  rowHeight = 20,
+  label = TEXTS.words.states.loading,
+}: LoadingCardsProps) {
   return (
     <div role="status">
       <Hidden>{label}</Hidden>

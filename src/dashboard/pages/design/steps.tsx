@@ -1,9 +1,12 @@
 import './steps.css'
 import { Check } from 'lucide-preact'
 import type { ComponentChildren } from 'preact'
+import { TEXTS } from '../texts/texts.ts'
 import { classes } from './classes.ts'
 import { Icon } from './icon.tsx'
 import { Hidden } from './layout.tsx'
+
+const texts = TEXTS.design.steps
 
 interface StepProps {
   readonly number: number
@@ -37,7 +40,7 @@ export function Step({ number, title, note, isDone, isOpen, onToggle, children }
           </span>
           <span class="ui-step-title">
             {title}
-            {isDone && <Hidden> (done)</Hidden>}
+            {isDone && <Hidden> {texts.done}</Hidden>}
           </span>
           {note !== undefined && <span class="ui-step-note">{note}</span>}
         </summary>

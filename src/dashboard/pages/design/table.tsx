@@ -2,13 +2,15 @@ import './table.css'
 import { ArrowDown, ArrowUp, MoveRight } from 'lucide-preact'
 import { type ComponentChildren, Fragment } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { capitalised } from '../lib/format.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { IconButton } from './button.tsx'
 import { classes } from './classes.ts'
 import { Select } from './field.tsx'
 import { Icon } from './icon.tsx'
 import { Hidden } from './layout.tsx'
 import { pageKeyTarget } from './page-key.ts'
+
+const texts = TEXTS.design.table
 
 /** A column of a table. */
 export interface TableColumn<R> {
@@ -85,7 +87,7 @@ export function Table<R>(props: TableProps<R>) {
     <div ref={root} class={classes('ui-table', !isNeverStacked && 'is-stacked', opensRows && 'is-opening')}>
       {!isNeverStacked && <SortChoice {...props} />}
       <p class="ui-table-hint" aria-hidden="true">
-        Scroll sideways for more columns <Icon of={MoveRight} size={14} />
+        {texts.scroll} <Icon of={MoveRight} size={14} />
       </p>
       <div class="ui-table-frame">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling needs the keyboard */}
@@ -122,7 +124,7 @@ export function Table<R>(props: TableProps<R>) {
                         <td class="is-check">
                           <input
                             type="checkbox"
-                            aria-label={`Choose ${selection.nameOf(row)}`}
+                            aria-label={texts.choose(selection.nameOf(row))}
                             checked={isSelected}
                             onChange={() => selection.onChange(toggled(selection.selected, key))}
                           />
@@ -186,7 +188,7 @@ function AllBox<R>({
   return (
     <input
       type="checkbox"
-      aria-label="Choose all rows of this page"
+      aria-label={texts.chooseAll}
       checked={chosen > 0 && chosen === keys.length}
       indeterminate={chosen > 0 && chosen < keys.length}
       onChange={change}
@@ -201,9 +203,9 @@ function SortChoice<R>({ columns, sort, onSort, sortsOneWay }: TableProps<R>) {
   const direction = sort?.direction ?? 'desc'
   return (
     <div class="ui-table-sort">
-      <span aria-hidden="true">Sort by</span>
+      <span aria-hidden="true">{texts.sortBy}</span>
       <Select
-        label="Sort by"
+        label={texts.sortBy}
         isLabelHidden
         isSmall
         value={sort?.key ?? ''}
@@ -213,7 +215,7 @@ function SortChoice<R>({ columns, sort, onSort, sortsOneWay }: TableProps<R>) {
       {!sortsOneWay && (
         <IconButton
           icon={direction === 'asc' ? ArrowUp : ArrowDown}
-          label={`${capitalised(WORDS[direction])} order: reverse it`}
+          label={texts.reverse[direction]}
           onClick={() => onSort({ key: sort?.key ?? sortable[0]!.key, direction: REVERSED[direction] })}
         />
       )}

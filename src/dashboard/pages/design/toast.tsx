@@ -1,7 +1,10 @@
 import './toast.css'
 import { X } from 'lucide-preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { TEXTS } from '../texts/texts.ts'
 import { Icon } from './icon.tsx'
+
+const texts = TEXTS.design.toast
 
 /** The content of a toast. */
 interface ToastText {
@@ -84,7 +87,7 @@ function Toast({ id, text, tone, undo, isHeld }: Shown & { readonly isHeld: bool
     try {
       await undo!()
     } catch (error) {
-      toast({ text: `It could not be undone: ${(error as Error).message}`, tone: 'bad' })
+      toast({ text: texts.notUndone((error as Error).message), tone: 'bad' })
     }
     dismiss(id)
   }
@@ -93,10 +96,10 @@ function Toast({ id, text, tone, undo, isHeld }: Shown & { readonly isHeld: bool
       <p>{text}</p>
       {undo && (
         <button type="button" disabled={isBusy} onClick={takeBack}>
-          Undo
+          {texts.undo}
         </button>
       )}
-      <button type="button" aria-label="Dismiss" onClick={() => dismiss(id)}>
+      <button type="button" aria-label={texts.dismiss} onClick={() => dismiss(id)}>
         <Icon of={X} />
       </button>
     </div>

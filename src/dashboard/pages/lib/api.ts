@@ -1,4 +1,7 @@
 import type { ErrorBody } from '../../../../schemas/api/error.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.lib.api
 
 /** A failed call, with the reason that the server gave. */
 export class ApiError extends Error {
@@ -81,12 +84,12 @@ async function answerOf(path: string, init: RequestInit): Promise<Response> {
     return await fetch(path, { ...init, credentials: 'same-origin' })
   } catch (error) {
     if ((error as Error).name === 'AbortError') throw error
-    throw new ApiError(0, 'The dashboard cannot be reached. Is ipid running?')
+    throw new ApiError(0, texts.unreachable)
   }
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
   const answer = (await response.json().catch(() => undefined)) as Partial<ErrorBody> | undefined
-  const { detail = `The server answered ${response.status}.`, errors } = answer ?? {}
+  const { detail = texts.answered(response.status), errors } = answer ?? {}
   return new ApiError(response.status, detail, errors?.[0]?.path)
 }

@@ -1,4 +1,6 @@
-import { counted } from './format.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.lib.companyNames
 
 interface Named {
   readonly name: string
@@ -7,6 +9,6 @@ interface Named {
 /** "Siemens", "Siemens and Bosch", "Siemens, Bosch and 3 others" */
 export function companyNames([first, second, ...others]: readonly Named[]): string {
   if (second === undefined) return first?.name ?? ''
-  if (others.length === 0) return `${first!.name} and ${second.name}`
-  return `${first!.name}, ${second.name} and ${counted(others.length, 'other')}`
+  if (others.length === 0) return texts.two(first!.name, second.name)
+  return texts.more(first!.name, second.name, others.length)
 }

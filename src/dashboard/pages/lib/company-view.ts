@@ -2,6 +2,7 @@ import type { CompanySort, CompanyView } from '../../../../schemas/companies.ts'
 import type { OwnColumn } from '../../../../schemas/facts.ts'
 import { cutText } from '../../../run/cut-text.ts'
 import { type DayRange, daysOfRange, isRangeName, type RangeName } from '../design/ranges.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { daysAgo } from './days.ts'
 import { ownTermOf } from './own-terms.ts'
 
@@ -32,26 +33,26 @@ const figure = (key: CompanySort, label: string): Column => ({ key, label, sort:
 
 /** The most important columns come first, because a narrow screen shows these without scrolling. */
 export const COLUMNS: readonly Column[] = [
-  text('name', 'Company'),
-  text('domain', 'Domain'),
-  figure('heat', 'Heat'),
-  { ...text('fit', 'Fit'), first: 'desc' },
-  figure('visits', 'Visits'),
-  { ...text('last_seen', 'Last seen'), first: 'desc' },
-  text('industry', 'Industry'),
-  text('country_code', 'Visits from'),
-  { key: 'trend', label: '30 days' },
-  figure('events', 'Events'),
-  { ...text('first_seen', 'First seen'), first: 'desc', isExtra: true },
-  { ...text('classification', 'Type'), isExtra: true },
-  { key: 'industry_category', label: 'Category', isExtra: true },
-  { key: 'tags', label: 'Tags', isExtra: true },
-  { key: 'owner', label: 'Owner', isExtra: true },
-  { key: 'status', label: 'Status', isExtra: true },
-  { key: 'first_touch', label: 'First touch', isExtra: true },
-  { key: 'last_touch', label: 'Last touch', isExtra: true },
-  { ...figure('unique_ips', 'Unique IPs'), isExtra: true },
-  { ...figure('quality', 'Quality'), isExtra: true },
+  text('name', TEXTS.words.fields.company),
+  text('domain', TEXTS.words.fields.domain),
+  figure('heat', TEXTS.words.fields.heat),
+  { ...text('fit', TEXTS.words.fields.fit), first: 'desc' },
+  figure('visits', TEXTS.words.fields.visits),
+  { ...text('last_seen', TEXTS.words.fields.lastSeen), first: 'desc' },
+  text('industry', TEXTS.words.fields.industry),
+  text('country_code', TEXTS.words.fields.visitsFrom),
+  { key: 'trend', label: TEXTS.words.fields.trend },
+  figure('events', TEXTS.words.fields.events),
+  { ...text('first_seen', TEXTS.words.fields.firstSeen), first: 'desc', isExtra: true },
+  { ...text('classification', TEXTS.words.fields.type), isExtra: true },
+  { key: 'industry_category', label: TEXTS.words.fields.category, isExtra: true },
+  { key: 'tags', label: TEXTS.words.fields.tags, isExtra: true },
+  { key: 'owner', label: TEXTS.words.fields.owner, isExtra: true },
+  { key: 'status', label: TEXTS.words.fields.status, isExtra: true },
+  { key: 'first_touch', label: TEXTS.words.fields.firstTouch, isExtra: true },
+  { key: 'last_touch', label: TEXTS.words.fields.lastTouch, isExtra: true },
+  { ...figure('unique_ips', TEXTS.words.fields.uniqueIps), isExtra: true },
+  { ...figure('quality', TEXTS.words.fields.quality), isExtra: true },
 ]
 
 /** The columns of a list, with those of the tenant's own. @param hasFit whether its companies have a fit */

@@ -1,11 +1,14 @@
 import type { ConditionGroup } from '../../../../schemas/dashboard/companies.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.lib.condition
 
 type Term = ConditionGroup['terms'][number]
 
 export const KINDS = [
-  ['any', 'any of these'],
-  ['all', 'all of these'],
-  ['none', 'none of these'],
+  ['any', texts.any],
+  ['all', texts.all],
+  ['none', texts.none],
 ] as const
 
 const term = (key: string, operator: string, label: string, example: string) => ({
@@ -14,25 +17,25 @@ const term = (key: string, operator: string, label: string, example: string) => 
 
 /** Terms that the page offers. Others are shown as text. */
 export const TERMS = [
-  term('country', '=', 'Visits from', 'DE'),
-  term('industry', '=', 'Industry', 'Software'),
-  term('tag', '=', 'Tag', 'customer'),
-  term('status', '=', 'Status', 'customer'),
-  term('owner', '=', 'Owner, - for none', '-'),
-  term('page', '~', 'Page contains', '/pricing'),
-  term('visits', '>=', 'Visits, at least', '3'),
-  term('visits', '<=', 'Visits, at most', '10'),
-  term('heat', '>=', 'Heat, at least', '50'),
-  term('new_days', '=', 'New in the last days', '7'),
-  term('search', '=', 'Name, domain or id contains', 'bank'),
-  term('category', '=', 'Category', 'Technology'),
-  term('classification', '=', 'Type', 'business'),
-  term('source', '=', 'Source', 'Website'),
-  term('campaign', '=', 'Campaign', 'spring'),
-  term('first_channel', '=', 'First touch by channel', 'paid search'),
-  term('last_channel', '=', 'Last touch by channel', 'email'),
-  term('first_campaign', '=', 'First touch of campaign', 'spring'),
-  term('last_campaign', '=', 'Last touch of campaign', 'spring'),
+  term('country', '=', TEXTS.words.fields.visitsFrom, 'DE'),
+  term('industry', '=', TEXTS.words.fields.industry, 'Software'),
+  term('tag', '=', TEXTS.words.fields.tag, 'customer'),
+  term('status', '=', TEXTS.words.fields.status, 'customer'),
+  term('owner', '=', texts.owner, '-'),
+  term('page', '~', texts.page, '/pricing'),
+  term('visits', '>=', texts.visitsMin, '3'),
+  term('visits', '<=', texts.visitsMax, '10'),
+  term('heat', '>=', texts.heatMin, '50'),
+  term('new_days', '=', texts.newDays, '7'),
+  term('search', '=', texts.search, 'bank'),
+  term('category', '=', TEXTS.words.fields.category, 'Technology'),
+  term('classification', '=', TEXTS.words.fields.type, 'business'),
+  term('source', '=', TEXTS.words.fields.source, 'Website'),
+  term('campaign', '=', TEXTS.words.fields.campaign, 'spring'),
+  term('first_channel', '=', texts.firstChannel, 'paid search'),
+  term('last_channel', '=', texts.lastChannel, 'email'),
+  term('first_campaign', '=', texts.firstCampaign, 'spring'),
+  term('last_campaign', '=', texts.lastCampaign, 'spring'),
 ] as const
 
 export const EMPTY_GROUPS: readonly ConditionGroup[] = [

@@ -1,6 +1,9 @@
 import type { CorrectedAnswer, CorrectionsBody } from '../../../../schemas/dashboard/corrections.ts'
 import { toast } from '../design/toast.tsx'
+import { TEXTS } from '../texts/texts.ts'
 import { post } from './api.ts'
+
+const texts = TEXTS.lib.corrections
 
 /**
  * Corrects companies, and offers to undo it in the same place.
@@ -28,7 +31,7 @@ async function change(tenant: string, call: string, body: object, done: string, 
   const { change_id, companies } = await post<CorrectedAnswer>(`${path}/${call}`, body)
   changed()
   if (companies === 0) {
-    toast({ text: 'There was nothing to change.' })
+    toast({ text: texts.nothing })
     return
   }
   const undo = async () => {

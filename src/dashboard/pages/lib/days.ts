@@ -1,4 +1,4 @@
-import { LANGUAGE } from './format.ts'
+import { LOCALE } from '../texts/language.ts'
 
 const DAY_MS = 86_400_000
 
@@ -15,7 +15,7 @@ export function daysBetween(from: string, to: string): string[] {
 /** The UTC day this many days before today. */
 export const daysAgo = (days: number, nowMs = Date.now()) => utcDay(nowMs - days * DAY_MS)
 
-const regions = new Intl.DisplayNames(LANGUAGE, { type: 'region', fallback: 'code' })
+const regions = new Intl.DisplayNames(LOCALE, { type: 'region', fallback: 'code' })
 
 /** The name of a country; the code itself when unknown. */
 export function country(code: string): string {

@@ -1,6 +1,9 @@
 import type { CompanyRow } from '../../../../schemas/companies.ts'
+import { TEXTS } from '../texts/texts.ts'
 
-const WORDS: Readonly<Record<string, string>> = { good: 'Good', ok: 'OK', poor: 'Poor' }
+const texts = TEXTS.lib.fit
+
+const WORDS: Readonly<Record<string, string>> = texts.words
 
 /** A fit in one word. */
 export function fitWord(fit: string): string {
@@ -9,6 +12,6 @@ export function fitWord(fit: string): string {
 
 /** "Fits: Software, Germany" */
 export function fitReason({ fit, fit_reasons: reasons }: Pick<CompanyRow, 'fit' | 'fit_reasons'>): string {
-  if (reasons.length === 0) return fit === 'poor' ? 'It has none of your good signs.' : 'Nothing speaks against it.'
-  return `${fit === 'poor' ? 'Does not fit' : 'Fits'}: ${reasons.join(', ')}`
+  if (reasons.length === 0) return fit === 'poor' ? texts.noGoodSign : texts.nothingAgainst
+  return (fit === 'poor' ? texts.doesNotFit : texts.fits)(reasons)
 }

@@ -1,24 +1,17 @@
-// Tests import this under Node, which may have no navigator.
-const { languages = [] } =
-  (globalThis as { readonly navigator?: { readonly languages?: readonly string[] } }).navigator ?? {}
+import { LOCALE } from '../texts/language.ts'
 
-/**
- * The language of all texts, so also of numbers, dates and names of countries, in a browser of any language. A reader whose
- * browser knows a kind of English gets the dates of that one.
- */
-export const LANGUAGE = languages.find((language) => language.startsWith('en-')) ?? 'en-US'
-
-const numbers = new Intl.NumberFormat(LANGUAGE)
-const compact = new Intl.NumberFormat(LANGUAGE, { notation: 'compact', maximumFractionDigits: 1 })
-const percents = new Intl.NumberFormat(LANGUAGE, { style: 'percent', maximumFractionDigits: 1 })
+const numbers = new Intl.NumberFormat(LOCALE)
+const compact = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 })
+const percents = new Intl.NumberFormat(LOCALE, { style: 'percent', maximumFractionDigits: 1 })
 const MOMENT = { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit' } as const
-const times = new Intl.DateTimeFormat(LANGUAGE, MOMENT)
-const timesOfOtherYears = new Intl.DateTimeFormat(LANGUAGE, { ...MOMENT, year: 'numeric' })
-const days = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: 'medium', timeZone: 'UTC' })
-const shortDays = new Intl.DateTimeFormat(LANGUAGE, { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const hours = new Intl.DateTimeFormat(LANGUAGE, { hour: 'numeric', minute: '2-digit' })
-const clock = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: 'medium' })
-const relative = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: 'auto' })
+const times = new Intl.DateTimeFormat(LOCALE, MOMENT)
+const timesOfOtherYears = new Intl.DateTimeFormat(LOCALE, { ...MOMENT, year: 'numeric' })
+const days = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeZone: 'UTC' })
+const shortDays = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const hours = new Intl.DateTimeFormat(LOCALE, { hour: 'numeric', minute: '2-digit' })
+const clock = new Intl.DateTimeFormat(LOCALE, { timeStyle: 'medium' })
+const relative = new Intl.RelativeTimeFormat(LOCALE, { numeric: 'auto' })
+const plurals = new Intl.PluralRules(LOCALE)
 
 /** 1234567 → 1,234,567 */
 export const number = (value: number) => numbers.format(value)
@@ -27,8 +20,15 @@ export const shortNumber = (value: number) => compact.format(value)
 /** 0.123 → 12.3 %; 0.0001 → <0.1 %, because 0 % means none */
 export const percent = (share: number) =>
   share > 0 && share < 0.0005 ? `<${percents.format(0.001)}` : percents.format(share)
-/** 1 → 1 event; 1234 → 1,234 events. @param many default: `one` with an s */
-export const counted = (value: number, one: string, many = `${one}s`) => `${number(value)} ${value === 1 ? one : many}`
+/** In whole percent: 0.123 → 12 % */
+export const wholePercent = (share: number) => percent(share < 0.005 ? share : Math.round(share * 100) / 100)
+
+/** The forms of a noun by the plural rules of a language; `other` takes the place of a missing one. */
+export type Forms = Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> & { readonly other: string }
+
+/** A number and its noun in the right form. Each language of `texts/` has a shorter form of it. */
+export const counted = (value: number, forms: Forms) =>
+  `${number(value)} ${forms[plurals.select(value)] ?? forms.other}`
 
 /** "kept" → "Kept" */
 export const capitalised = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`

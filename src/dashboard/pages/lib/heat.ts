@@ -1,17 +1,20 @@
 import { createContext } from 'preact'
 import type { CompanyHeat, HeatLevels } from '../../../../schemas/companies.ts'
 import type { HeatPart } from '../design/heat-badge.tsx'
-import { counted, number } from './format.ts'
+import { TEXTS } from '../texts/texts.ts'
+import { number } from './format.ts'
+
+const texts = TEXTS.lib.heat
 
 /** The parts of a heat, in words; empty when it is 0. */
 export function heatParts(heat: CompanyHeat | null): HeatPart[] {
   if (heat === null) return []
   const { days_ago: ago } = heat
   return [
-    { label: ago === 0 ? 'Seen today' : `Seen ${counted(ago, 'day')} ago`, points: heat.recency },
-    { label: `On ${number(heat.active_days)} of 30 days`, points: heat.frequency },
-    { label: `${counted(heat.events_per_day, 'event')} a day`, points: heat.depth },
-    { label: `Intent pages on ${counted(heat.intent_days, 'day')}`, points: heat.intent },
+    { label: ago === 0 ? texts.seenToday : texts.seen(ago), points: heat.recency },
+    { label: texts.onDays(number(heat.active_days)), points: heat.frequency },
+    { label: texts.events(heat.events_per_day), points: heat.depth },
+    { label: texts.intentPages(heat.intent_days), points: heat.intent },
   ]
 }
 

@@ -1,4 +1,7 @@
 import type { Judgement, LiveEvent, LiveReport } from '../../../../schemas/live-event.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.lib.liveTail
 
 const KEPT_MAX = 500
 const RATE_MS = 5_000
@@ -41,29 +44,22 @@ export function rateOf({ frames }: Tail, nowMs: number): { readonly all: number;
   return { all: sum('all'), shown: sum('shown') }
 }
 
-const CLASS_WORDS: Readonly<Record<string, string>> = {
-  isp: 'an access provider',
-  hosting: 'a hosting provider',
-  cloud: 'a cloud',
-  cdn: 'a content delivery network',
-  vpn: 'a VPN, Tor exit, private relay or security gateway',
-  bot: 'a bot',
-}
+const NETWORKS: Readonly<Record<string, string>> = texts.networks
 
 /** The reason of an event's status. */
 export function whyOf({ status, classification, rule, filtered_as, company }: Judgement): string {
-  if (status === 'invalid_ip') return 'no IP address that can be read'
-  if (rule !== null) return `your rule: ${rule}`
+  if (status === 'invalid_ip') return texts.noAddress
+  if (rule !== null) return texts.yourRule(rule)
   if (filtered_as?.startsWith('bot:')) return botWhy(filtered_as)
-  if (filtered_as === 'unclassified') return 'no type is known, and those are filtered'
-  if (status === 'filtered' && classification === 'reserved') return 'a private or reserved address'
-  if (status === 'filtered') return `network of ${CLASS_WORDS[classification ?? ''] ?? 'infrastructure'}`
-  return company === null ? 'its network is unknown' : 'network of the company'
+  if (filtered_as === 'unclassified') return texts.noType
+  if (status === 'filtered' && classification === 'reserved') return texts.reserved
+  if (status === 'filtered') return NETWORKS[classification ?? ''] ?? texts.infrastructure
+  return company === null ? texts.unknownNetwork : texts.companyNetwork
 }
 
 /** @param reason `bot:googlebot:verified` */
 function botWhy(reason: string): string {
   const [, name, ...marks] = reason.split(':')
-  const who = name === 'other' ? 'a bot' : marks.includes('assistant') ? `the assistant ${name}` : `the bot ${name}`
-  return marks.at(-1) === 'verified' ? `its address is published for ${who}` : `its user agent names ${who}`
+  const who = name === 'other' ? texts.aBot : marks.includes('assistant') ? texts.assistant(name!) : texts.bot(name!)
+  return marks.at(-1) === 'verified' ? texts.addressOf(who) : texts.userAgentOf(who)
 }

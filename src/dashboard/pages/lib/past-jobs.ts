@@ -1,10 +1,13 @@
 import type { Past, Reenrichment } from '../../../../schemas/dashboard/reenrichments.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.lib.pastJobs
 
 /** Which stored visits a change of rules applies to. */
 export const PAST_CHOICES = [
-  { value: '90', label: 'New visits, and those of the last 90 days' },
-  { value: 'all', label: 'All visits, old and new' },
-  { value: 'none', label: 'New visits only' },
+  { value: '90', label: texts.last90 },
+  { value: 'all', label: texts.all },
+  { value: 'none', label: texts.newOnly },
 ] as const
 export type PastChoice = (typeof PAST_CHOICES)[number]['value']
 

@@ -1,5 +1,7 @@
 import type { PlanUsage } from '../../../../schemas/dashboard/overview.ts'
-import { number } from './format.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.lib.plan
 
 /** The share of a limit from which pages warn. */
 export const NEAR_LIMIT = 0.85
@@ -10,14 +12,10 @@ export function planSentences({ lookups, accounts }: Pick<PlanUsage, 'lookups' |
   const isNear = ({ used, limit }: { readonly used: number; readonly limit: number }) =>
     used > 0 && used >= NEAR_LIMIT * limit
   if (isNear(lookups)) {
-    const refused = lookups.used >= lookups.limit ? '; more are refused until the next day' : ''
-    sentences.push(`${number(lookups.used)} of ${number(lookups.limit)} lookups of today (UTC) are used${refused}.`)
+    sentences.push(texts.lookups(lookups.used, lookups.limit))
   }
   if (isNear(accounts) || accounts.passed_at !== null) {
-    const accepted = accounts.passed_at === null ? '' : '; events are still accepted'
-    sentences.push(
-      `This month (UTC) has ${number(accounts.used)} companies, and the plan ${number(accounts.limit)}${accepted}.`,
-    )
+    sentences.push(texts.companies(accounts.used, accounts.limit, accounts.passed_at !== null))
   }
   return sentences
 }

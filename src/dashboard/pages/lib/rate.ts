@@ -1,3 +1,7 @@
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.lib.rate
+
 /** Only samples of this time count, milliseconds. */
 const WINDOW_MS = 10_000
 const MEASURED_MS = 500
@@ -25,7 +29,7 @@ export class Rate {
 export function timeLeft(rest: number, perSecond: number | undefined): string | undefined {
   if (perSecond === undefined || perSecond <= 0) return undefined
   const seconds = Math.ceil(rest / perSecond)
-  if (seconds < 90) return `${seconds} s left`
-  if (seconds < 5_400) return `${Math.round(seconds / 60)} min left`
-  return `${Math.round(seconds / 3_600)} h left`
+  if (seconds < 90) return texts.left(`${seconds} s`)
+  if (seconds < 5_400) return texts.left(`${Math.round(seconds / 60)} min`)
+  return texts.left(`${Math.round(seconds / 3_600)} h`)
 }

@@ -1,7 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { UploadAnswer, UploadChoice } from '../../../../schemas/dashboard/uploads.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { changeHeaders } from './api.ts'
 import { Rate } from './rate.ts'
+
+const texts = TEXTS.lib.transfers
 
 /** An upload. It continues while the user visits other pages. */
 export interface Transfer {
@@ -59,8 +62,7 @@ export function startTransfer(tenant: string, file: File, choice: UploadChoice):
   }
   request.onload = () => end(outcomeOf(request))
   request.onabort = () => end({ state: 'cancelled' })
-  request.onerror = () =>
-    end({ state: 'failed', problem: 'The transfer was interrupted, and nothing of the file is kept. Is ipid running?' })
+  request.onerror = () => end({ state: 'failed', problem: texts.interrupted })
   request.send(body)
 }
 
@@ -85,8 +87,8 @@ function outcomeOf({ status, responseText }: XMLHttpRequest): Partial<Transfer> 
     const { job_id: jobId, status: state } = answer as UploadAnswer
     return { state: state === 'queued' ? 'stored' : 'repeated', jobId }
   }
-  const { detail = `The server answered ${status}.` } = answer as { detail?: string }
-  return { state: 'failed', problem: status === 413 ? `${detail}. Split it into smaller files.` : detail }
+  const { detail = TEXTS.lib.api.answered(status) } = answer as { detail?: string }
+  return { state: 'failed', problem: status === 413 ? texts.tooLarge(detail) : detail }
 }
 
 function parsed(text: string): unknown {

@@ -1,6 +1,9 @@
 import type { CompanyDay } from '../../../../schemas/dashboard/company.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { daysBetween } from './days.ts'
-import { counted, number } from './format.ts'
+import { number } from './format.ts'
+
+const texts = TEXTS.lib.usualWeek
 
 const WEEK_DAYS = 7
 const WEEKS_MAX = 4
@@ -27,6 +30,6 @@ export function usualWeek(
 
 /** The usual week in words. */
 export function usualWeekText({ visits, usual }: { readonly visits: number; readonly usual: number }): string {
-  if (usual === 0) return visits === 0 ? 'no visit in 5 weeks' : `${counted(visits, 'visit')}, after 4 weeks without`
-  return `usually ${number(usual)} a week`
+  if (usual === 0) return visits === 0 ? texts.none : texts.afterNone(visits)
+  return texts.usually(number(usual))
 }

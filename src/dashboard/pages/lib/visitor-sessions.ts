@@ -1,4 +1,7 @@
 import { ACTIVITY_LIMITS, type ActivityEvent } from '../../../../schemas/dashboard/activity.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.lib.visitorSessions
 
 /** Events of one visitor that belong together. */
 export interface VisitorSession {
@@ -84,7 +87,7 @@ function sessionOf(key: string, events: readonly ActivityEvent[]): VisitorSessio
 /** "under a minute", "12 min", "1 h 5 min" */
 export function durationText(startedAt: string, endedAt: string): string {
   const minutes = Math.round((Date.parse(endedAt) - Date.parse(startedAt)) / 60_000)
-  if (minutes < 1) return 'under a minute'
+  if (minutes < 1) return texts.underAMinute
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 

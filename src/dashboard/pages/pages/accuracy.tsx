@@ -8,14 +8,17 @@ import { Loading } from '../design/skeleton.tsx'
 import { Stat, Stats } from '../design/stat.tsx'
 import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
-import { counted, number, percent } from '../lib/format.ts'
+import { number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { Corrections } from './accuracy/corrections.tsx'
 import { Interval } from './accuracy/interval.tsx'
 import { Named } from './accuracy/named.tsx'
 import { Proposals } from './accuracy/proposals.tsx'
+
+const texts = TEXTS.accuracy.page
 
 const SPANS = ['7', '30', '90'] as const
 const EXAMPLE = '"user_properties": {"email": EMAIL_OF_THE_PERSON}'
@@ -29,13 +32,13 @@ export function Accuracy({ parameters }: PageProps) {
   return (
     <Page
       key={tenant}
-      title="Accuracy"
-      description="How often is the company right? The work e-mail domain of people who sign up is compared with the company that was found by the network address."
+      title={texts.title}
+      description={texts.about}
       actions={
         <Segmented
-          label="Span"
+          label={texts.span}
           value={days}
-          options={SPANS.map((span) => ({ value: span, label: `${span} days` }))}
+          options={SPANS.map((span) => ({ value: span, label: TEXTS.words.counts.days(span) }))}
           onChange={setDays}
         />
       }
@@ -44,11 +47,8 @@ export function Accuracy({ parameters }: PageProps) {
       <Precision tenant={tenant} days={days} />
       <Corrections tenant={tenant} days={days} />
       <Proposals tenant={tenant} />
-      <Section
-        title="Try other data"
-        description="On the machine where ipid runs, this compares your data with another folder on the stored addresses: companies that only one knows, where they differ, and which is right. It changes nothing."
-      >
-        <CodeLine text={`./ipid compare ${tenant} --with DIR`} label="Command that compares data" />
+      <Section title={texts.tryOther} description={texts.aboutOther}>
+        <CodeLine text={`./ipid compare ${tenant} --with DIR`} label={texts.compareCommand} />
       </Section>
     </Page>
   )
@@ -73,16 +73,21 @@ function Precision({ tenant, days }: { readonly tenant: string; readonly days: s
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       <Summary all={all} />
       <LeftOut events={leftOut} />
-      <Section
-        title="Where it is right"
-        description="All figures count network addresses, each once. An address with people of several companies counts in parts. Right: of those attributed to a company, the share attributed to the one of the e-mail address, with its 95% interval. Noise is not stored, so it is not counted."
-      >
-        <Breakdown title="By data set" name="Data set" rows={data_sets.map((set) => [set.name, set] as const)} />
-        <Breakdown title="By type" name="Type" rows={classifications.map((each) => [each.name, each] as const)} />
+      <Section title={texts.where} description={texts.aboutWhere}>
         <Breakdown
-          title="By quality score"
-          name="Score"
-          rows={qualities.map((each) => [`${each.from} to ${each.to}`, each] as const)}
+          title={texts.byDataSet}
+          name={texts.dataSet}
+          rows={data_sets.map((set) => [set.name, set] as const)}
+        />
+        <Breakdown
+          title={texts.byType}
+          name={texts.type}
+          rows={classifications.map((each) => [each.name, each] as const)}
+        />
+        <Breakdown
+          title={texts.byScore}
+          name={texts.score}
+          rows={qualities.map((each) => [texts.scores(each.from, each.to), each] as const)}
         />
       </Section>
     </>
@@ -94,26 +99,18 @@ function LeftOut({ events }: { readonly events: number }) {
   if (events === 0) return null
   return (
     <Notice>
-      <p>
-        {counted(events, 'event')} with a work e-mail address {events === 1 ? 'is' : 'are'} left out here and in the
-        proposals: they came with a browser key, which everybody can read in your pages and use. Send sign-ups from a
-        server, with a server key or an API key.
-      </p>
+      <p>{texts.leftOut(events)}</p>
     </Notice>
   )
 }
 
 function NoSignUps() {
   return (
-    <EmptyState icon={Target} title="No event has a known company yet">
-      <p>
-        Send the e-mail address of people who sign up or sign in from your server, as <code>email</code> in{' '}
-        <code>user_properties</code>. Only its domain is kept for this; free and disposable mail does not count. The
-        other events of the same <code>session_id</code> then count too.
-      </p>
-      <CodeBlock text={EXAMPLE} label="Part of an event, a sample" isPlain />
+    <EmptyState icon={Target} title={texts.none}>
+      <p>{texts.sendEmail(<code>email</code>, <code>user_properties</code>, <code>session_id</code>)}</p>
+      <CodeBlock text={EXAMPLE} label={texts.example} isPlain />
       <Text tone="soft" isSmall>
-        <code>./ipid demo</code> adds made-up events with work e-mail addresses.
+        {texts.demo(<code>./ipid demo</code>)}
       </Text>
     </EmptyState>
   )
@@ -130,16 +127,14 @@ function Summary({ all }: { readonly all: Share }) {
   const { right, other } = partsOf(all)
   return (
     <Stats>
-      <Stat label="Right when attributed" value={precision === null ? 'unknown' : percent(precision)}>
-        {precision === null
-          ? 'no address was attributed'
-          : `of ${counted(cases, 'address', 'addresses')}; 95% interval: ${percent(low!)} to ${percent(high!)}`}
+      <Stat label={texts.rightOfAttributed} value={precision === null ? texts.unknown : percent(precision)}>
+        {precision === null ? texts.noneAttributed : texts.precision(cases, percent(low!), percent(high!))}
       </Stat>
-      <Stat label="Attributed" value={percent(cases / (cases + none))}>
-        of {counted(cases + none, 'address', 'addresses')} with a known company, which sent {counted(events, 'event')}
+      <Stat label={texts.attributed} value={percent(cases / (cases + none))}>
+        {texts.attributedOf(cases + none, events)}
       </Stat>
-      <Stat label="Right" value={number(right)} unit={`of ${number(cases)}`}>
-        addresses; {number(other)} of another company, {number(none)} of none
+      <Stat label={texts.right} value={number(right)} unit={texts.of(number(cases))}>
+        {texts.others(number(other), number(none))}
       </Stat>
     </Stats>
   )
@@ -168,22 +163,22 @@ function Breakdown({ title, name, rows }: BreakdownProps) {
         { key: 'name', label: name, width: 180, render: ([label]) => label },
         {
           key: 'share',
-          label: 'Share right',
+          label: texts.shareRight,
           inCard: 'whole',
           width: 340,
           render: ([, share]) => <Interval share={share} />,
         },
-        { key: 'cases', label: 'Addresses', isNumber: true, width: 110, render: ([, { cases }]) => number(cases) },
+        { key: 'cases', label: texts.addresses, isNumber: true, width: 110, render: ([, { cases }]) => number(cases) },
         {
           key: 'right',
-          label: 'Right',
+          label: texts.right,
           isNumber: true,
           width: 90,
           render: ([, share]) => number(partsOf(share).right),
         },
         {
           key: 'other',
-          label: 'Other company',
+          label: texts.otherCompany,
           isNumber: true,
           width: 130,
           render: ([, share]) => number(partsOf(share).other),
@@ -192,7 +187,7 @@ function Breakdown({ title, name, rows }: BreakdownProps) {
           ? [
               {
                 key: 'none',
-                label: 'No company',
+                label: texts.noCompany,
                 isNumber: true,
                 width: 120,
                 render: ([, { none_cases: none }]: BreakdownProps['rows'][number]) => number(none),

@@ -10,14 +10,16 @@ import { Page } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
-import { counted } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { type AlertAction, AlertList } from './alerts/alert-list.tsx'
 import { AlertTabs } from './alerts/alert-tabs.tsx'
 import { TestDialog } from './alerts/test-message.tsx'
+
+const texts = TEXTS.alerts.list
 
 const LOOK_EVERY_MS = 10_000
 
@@ -38,10 +40,10 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       list.reload()
       const text =
         verb === 'pause'
-          ? `${name} is paused. Events until it is resumed are not reported.`
+          ? texts.pausedNow(name)
           : verb === 'ask-again'
-            ? `${unconfirmed} gets a mail with a link that confirms. Its earlier links work too, for 7 days each.`
-            : `${name} is on again. It reports new events from now on.`
+            ? texts.asked(unconfirmed!)
+            : texts.resumed(name)
       toast({ text })
     })
   const act = (action: AlertAction, alert: ListedAlert) => {
@@ -53,30 +55,23 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   const isFull = list.value !== undefined && alerts.length >= max
   const create = useMay('member') && (
     <LinkButton variant="primary" icon={Plus} href={`/t/${tenant}/alerts/new`}>
-      New alert
+      {TEXTS.words.buttons.newAlert}
     </LinkButton>
   )
   return (
-    <Page
-      title="Alerts"
-      description="Messages about companies, within a minute of the visit."
-      actions={alerts.length > 0 && !isFull && create}
-    >
+    <Page title={TEXTS.words.fields.alerts} description={texts.about} actions={alerts.length > 0 && !isFull && create}>
       <AlertTabs tenant={tenant} current="alerts" />
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
       <FieldError error={changing.error} />
       {list.value === undefined && list.error === undefined && <Loading rows={4} rowHeight={48} />}
       {list.value !== undefined && alerts.length === 0 && (
-        <EmptyState icon={BellRing} title="There is no alert yet">
-          <p>
-            Get a message when a company comes for the first time, returns or enters a segment: in Slack, in Teams, by
-            e-mail, or as a call of your own program.
-          </p>
+        <EmptyState icon={BellRing} title={texts.none}>
+          <p>{texts.aboutAlerts}</p>
           {create}
         </EmptyState>
       )}
       {alerts.length > 0 && <AlertList tenant={tenant} alerts={alerts} onAct={act} />}
-      {isFull && <Text tone="soft">A workspace has at most {max} alerts: remove one to add another.</Text>}
+      {isFull && <Text tone="soft">{texts.full(max)}</Text>}
       {dialog?.action === 'test' && (
         <TestDialog tenant={tenant} alert={dialog.alert} onAnswered={list.reload} onClose={close} />
       )}
@@ -98,23 +93,15 @@ interface RemoveAlertProps {
 function RemoveAlert({ tenant, alert, onRemoved, onClose }: RemoveAlertProps) {
   const remove = async () => {
     await post(`/api/tenants/${tenant}/alerts/remove`, { alert_id: alert.alert_id })
-    toast({ text: `${alert.name} was removed.` })
+    toast({ text: texts.removed(alert.name) })
     onClose()
     onRemoved()
   }
   const { waiting } = alert
   return (
-    <ConfirmDialog title={`Remove ${alert.name}?`} confirm="Remove alert" onConfirm={remove} onClose={onClose}>
-      <Text>
-        {waiting > 0
-          ? `${counted(waiting, 'message')} that ${waiting === 1 ? 'waits is' : 'wait are'} not sent. `
-          : 'It reports nothing any more. '}
-        Sent messages stay in the list.
-      </Text>
-      <Text tone="soft">
-        This cannot be undone{alert.to === 'webhook' ? ': a new alert has another secret' : ''}. To stop it for a while,
-        pause it.
-      </Text>
+    <ConfirmDialog title={texts.removeOf(alert.name)} confirm={texts.remove} onConfirm={remove} onClose={onClose}>
+      <Text>{waiting > 0 ? texts.notSent(waiting) : texts.reportsNothing}</Text>
+      <Text tone="soft">{alert.to === 'webhook' ? texts.finalWithSecret : texts.final}</Text>
     </ConfirmDialog>
   )
 }

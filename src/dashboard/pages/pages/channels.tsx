@@ -4,7 +4,10 @@ import { Page } from '../design/page.tsx'
 import { pageDays, pageDaysChange } from '../lib/page-days.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { PageTabs } from './read-pages/page-tabs.tsx'
+
+const texts = TEXTS.channels.page
 
 /** What brought companies: the channel, campaign and source of their first and last touch. */
 export function Channels({ parameters }: PageProps) {
@@ -13,8 +16,8 @@ export function Channels({ parameters }: PageProps) {
   const { range, days } = pageDays(state)
   return (
     <Page
-      title="Pages"
-      description="What brought the companies that visited on these days (UTC)."
+      title={texts.title}
+      description={texts.about}
       actions={<DateRange value={range} onChange={(next) => next !== undefined && set(pageDaysChange(next))} />}
     >
       <PageTabs tenant={tenant} state={state} current="channels" />

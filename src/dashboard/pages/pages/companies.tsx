@@ -39,7 +39,7 @@ import {
   shownColumns,
   viewOf,
 } from '../lib/company-view.ts'
-import { counted, number } from '../lib/format.ts'
+import { number } from '../lib/format.ts'
 import { ingestLine } from '../lib/ingest-line.ts'
 import { useOwnColumns } from '../lib/own-columns.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -48,6 +48,9 @@ import { useSession } from '../lib/session.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useChoices, useCompanies, useDetails, useFrozenRows } from '../lib/use-companies.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.companies.list
 
 const NONE: ReadonlyMap<string, CompanyRow> = new Map()
 
@@ -98,11 +101,11 @@ export function Companies({ parameters }: PageProps) {
   const feed = useShownFeed(state)
   return (
     <Page
-      title={segment?.name ?? 'Companies'}
+      title={segment?.name ?? TEXTS.words.fields.companies}
       description={
         <>
-          {segment !== undefined && 'A segment: companies with these filters now. '}
-          Events count on their own day (UTC). {list.value !== undefined && <UnknownLink tenant={tenant} />}
+          {segment === undefined ? texts.days : texts.segmentDays}{' '}
+          {list.value !== undefined && <UnknownLink tenant={tenant} />}
         </>
       }
       actions={
@@ -116,11 +119,11 @@ export function Companies({ parameters }: PageProps) {
             key={choiceOf}
             tenant={tenant}
             shared={{ ...sharedOf(state, segment), sort: view.sort, direction: view.direction }}
-            name={segment?.name ?? 'Companies'}
+            name={segment?.name ?? TEXTS.words.fields.companies}
             columns={shown}
           />
           <LinkButton icon={FileUp} href={`/t/${tenant}/companies/import`}>
-            Import
+            {texts.import}
           </LinkButton>
           <ExportCsv tenant={tenant} view={view} hide={hide} chosen={[...chosen.keys()]} />
         </>
@@ -149,12 +152,12 @@ export function Companies({ parameters }: PageProps) {
           ) : (
             <Row>
               <Text role="status" tone="soft">
-                {list.value === undefined ? ' ' : counted(total, 'company', 'companies')}
-                {list.isLoading && list.value !== undefined ? ' · loading…' : ''}
+                {list.value === undefined ? ' ' : TEXTS.words.counts.companies(total)}
+                {list.isLoading && list.value !== undefined ? texts.loading : ''}
               </Text>
               {(newer > 0 || isMoved) && (
                 <Button size="s" onClick={show}>
-                  {newer > 0 ? `${number(newer)} newer, show` : 'Order changed, show'}
+                  {newer > 0 ? texts.newer(number(newer)) : texts.moved}
                 </Button>
               )}
             </Row>
@@ -167,7 +170,7 @@ export function Companies({ parameters }: PageProps) {
                 variant="quiet"
                 onClick={() => set({ ...Object.fromEntries(FILTER_NAMES.map((name) => [name, ''])), page: '' })}
               >
-                Clear filters
+                {texts.clear}
               </Button>
             )}
             <ColumnChoice
@@ -209,8 +212,8 @@ export function Companies({ parameters }: PageProps) {
         />
       )}
       {total > 0 && list.value?.rows.length === 0 && !list.isLoading && (
-        <EmptyState title={`There is no page ${number(page)}`}>
-          <Button onClick={() => set({ page: '' })}>Show the first page</Button>
+        <EmptyState title={texts.noPage(number(page))}>
+          <Button onClick={() => set({ page: '' })}>{texts.firstPage}</Button>
         </EmptyState>
       )}
       {rows.length > 0 && (
@@ -224,11 +227,7 @@ export function Companies({ parameters }: PageProps) {
 function UnknownLink({ tenant }: { readonly tenant: string }) {
   const { value } = useData<UnknownVisits>(`/api/tenants/${tenant}/companies/unknown/visits`)
   if (value === undefined || value.visits === 0) return null
-  return (
-    <Link href={`/t/${tenant}/companies/unknown`}>
-      {counted(value.visits, 'visit')} in {value.days} days {value.visits === 1 ? 'has' : 'have'} no company
-    </Link>
-  )
+  return <Link href={`/t/${tenant}/companies/unknown`}>{texts.unknown(value.visits, value.days)}</Link>
 }
 
 /** An old URL may have one end only. */
@@ -248,8 +247,8 @@ function Nothing({ tenant, isFiltered, hasDays, onAllTime }: NothingProps) {
   const all = useData<CompaniesPage>(isAsking ? `/api/tenants/${tenant}/companies` : undefined, { limit: 1 })
   if (isFiltered) {
     return (
-      <EmptyState icon={SearchX} title="No company matches">
-        <p>Clear some of the filters, choose more days, or search for a shorter part of the name.</p>
+      <EmptyState icon={SearchX} title={texts.noMatch}>
+        <p>{texts.widen}</p>
       </EmptyState>
     )
   }
@@ -258,12 +257,12 @@ function Nothing({ tenant, isFiltered, hasDays, onAllTime }: NothingProps) {
   }
   if (isAsking && all.value!.total > 0) {
     return (
-      <EmptyState icon={SearchX} title="No company on these days">
-        <Button onClick={onAllTime}>Show all time</Button>
+      <EmptyState icon={SearchX} title={texts.noneOnDays}>
+        <Button onClick={onAllTime}>{texts.allTime}</Button>
       </EmptyState>
     )
   }
-  return <FirstEvent tenant={tenant} title="No company was seen yet" />
+  return <FirstEvent tenant={tenant} title={texts.noneYet} />
 }
 
 interface ColumnChoiceProps {
@@ -279,22 +278,22 @@ function ColumnChoice({ columns, shown, leftOut, onChange }: ColumnChoiceProps) 
     new Set(columns.map((column) => column.key).filter((each) => shown.has(each) !== (each === key)))
   return (
     <Popover
-      label="Columns"
+      label={texts.columns}
       align="end"
       trigger={(props) => (
         <Button {...props} size="s" variant="quiet" icon={Columns3}>
-          Columns
+          {texts.columns}
         </Button>
       )}
     >
       {() => (
-        <Fieldset legend="Columns that are shown">
+        <Fieldset legend={texts.shownColumns}>
           {columns
             .filter(({ key }) => key !== 'name')
             .map(({ key, label }) => (
               <Checkbox
                 key={key}
-                label={leftOut.includes(key) ? `${label} (needs a wider window)` : label}
+                label={leftOut.includes(key) ? texts.wider(label) : label}
                 isChecked={shown.has(key)}
                 onChange={() => onChange(toggled(key))}
               />
@@ -322,17 +321,17 @@ function Keys({ searchField }: { readonly searchField: { readonly current: HTMLI
   }, [])
   return (
     <>
-      <IconButton icon={Keyboard} label="Keys" onClick={() => setOpen(true)} />
+      <IconButton icon={Keyboard} label={texts.keys} onClick={() => setOpen(true)} />
       {isOpen && (
-        <Dialog title="Keys" onClose={() => setOpen(false)}>
+        <Dialog title={texts.keys} onClose={() => setOpen(false)}>
           <Facts
             isLines
             facts={[
-              ['j, k', 'Next company, previous company; also on the page of a company'],
-              ['Enter', 'Open the company'],
-              ['x', 'Choose the company, for an action on several'],
-              ['/', 'Search'],
-              ['?', 'These keys'],
+              ['j, k', texts.keyNext],
+              [texts.enter, texts.keyOpen],
+              ['x', texts.keyChoose],
+              ['/', texts.keySearch],
+              ['?', texts.keyKeys],
             ]}
           />
         </Dialog>
@@ -351,16 +350,16 @@ function Pager({ page, total, onChange }: PagerProps) {
   const last = Math.ceil(total / PAGE_ROWS)
   const first = (page - 1) * PAGE_ROWS + 1
   return (
-    <nav aria-label="Pages of companies">
+    <nav aria-label={texts.pages}>
       <Row>
         <Button size="s" disabled={page <= 1} onClick={() => onChange(page - 1)}>
-          Previous
+          {texts.previous}
         </Button>
         <Text as="span" tone="soft">
-          {number(first)}–{number(Math.min(total, first + PAGE_ROWS - 1))} of {number(total)}
+          {texts.rows(number(first), number(Math.min(total, first + PAGE_ROWS - 1)), number(total))}
         </Text>
         <Button size="s" disabled={page >= last} onClick={() => onChange(page + 1)}>
-          Next
+          {texts.next}
         </Button>
       </Row>
     </nav>
@@ -373,11 +372,16 @@ function FirstEvent({ tenant, title }: { readonly tenant: string; readonly title
   return (
     <EmptyState icon={Building2} title={title}>
       <p>
-        <Link href={`/t/${tenant}/settings/keys`}>Make an API key</Link> and send events from your site, or{' '}
-        <Link href={`/t/${tenant}/uploads`}>upload a file</Link>. Companies appear here within seconds. With your key in
-        place of YOUR_KEY, this sends an event of Apple:
+        {texts.begin(
+          (text) => (
+            <Link href={`/t/${tenant}/settings/keys`}>{text}</Link>
+          ),
+          (text) => (
+            <Link href={`/t/${tenant}/uploads`}>{text}</Link>
+          ),
+        )}
       </p>
-      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label="Command that sends an event" />
+      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label={texts.command} />
     </EmptyState>
   )
 }

@@ -30,7 +30,7 @@ import { companiesPath, linkedInSearch, siteUrl } from '../lib/company-links.ts'
 import { listPath, shownColumns } from '../lib/company-view.ts'
 import { country, daysAgo, daysBetween } from '../lib/days.ts'
 import { fitReason, fitWord } from '../lib/fit.ts'
-import { counted, day, number, percent } from '../lib/format.ts'
+import { day, number, percent } from '../lib/format.ts'
 import { indentedJson } from '../lib/indented-json.ts'
 import { useOwnColumns } from '../lib/own-columns.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -42,10 +42,13 @@ import { usualWeek, usualWeekText } from '../lib/usual-week.ts'
 import { pathOf } from '../lib/visitor-sessions.ts'
 import { whySentence } from '../lib/why-sentence.ts'
 import { wordNote } from '../lib/word-note.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { CompanyActions, CorrectionHistory, CorrectionState } from './company/corrections.tsx'
 import { CompanyFacts } from './company/facts.tsx'
 import { SessionList } from './company/session-list.tsx'
 import { CompanySteps } from './company/steps.tsx'
+
+const texts = TEXTS.company.page
 
 const SPANS = ['30', '90', '365']
 const REFRESH_MS = 30_000
@@ -74,12 +77,12 @@ export function Company({ parameters }: PageProps) {
     reload()
   }
   const isKnown = value?.company.company_id === id
-  useTitle(isKnown ? value.company.name : 'Company', tenant)
+  useTitle(isKnown ? value.company.name : TEXTS.words.fields.company, tenant)
   // The user chose another tenant.
   if (id === '') return <Redirect to={`/t/${tenant}/companies`} replace />
   const correction = held.value?.companies.find(({ company_id }) => company_id === id)
   const above = {
-    back: { href: listPath(tenant), label: 'Companies' },
+    back: { href: listPath(tenant), label: TEXTS.words.fields.companies },
     beside: <CompanySteps tenant={tenant} id={id} />,
   }
   const facts = { tenant, correction, isKnown: held.value !== undefined, columns, changed }
@@ -97,11 +100,8 @@ export function Company({ parameters }: PageProps) {
         ) : error.status === 404 ? (
           <>
             {correction !== undefined && <CorrectionState tenant={tenant} correction={correction} />}
-            <EmptyState title="No event of this company is shown">
-              <Text>
-                It is hidden, by a person or a rule, or merged, or its events were erased, expired, or now belong to
-                another company. The history below says more.
-              </Text>
+            <EmptyState title={texts.notShown}>
+              <Text>{texts.whyNotShown}</Text>
             </EmptyState>
             {correction !== undefined && (
               <CompanyFacts
@@ -150,7 +150,7 @@ export function Company({ parameters }: PageProps) {
         aside={<CompanyFacts key={id} {...facts} answer={value} touches={touchesOf(activity)} company={company} />}
       >
         <Figures {...value} />
-        <Section title="Why this company">
+        <Section title={texts.why}>
           {value.reason === null ? (
             <NoReason addresses={value.addresses} />
           ) : (
@@ -158,13 +158,13 @@ export function Company({ parameters }: PageProps) {
           )}
         </Section>
         <Section
-          title="Visits and events, by day of the event (UTC)"
-          description={`${day(from)} to ${day(to)}: ${counted(all, 'event')}`}
+          title={texts.chartTitle}
+          description={texts.span(day(from), day(to), all)}
           actions={
             <Segmented
-              label="Days"
+              label={texts.days}
               value={days}
-              options={SPANS.map((span) => ({ value: span, label: `${span} days` }))}
+              options={SPANS.map((span) => ({ value: span, label: texts.daysCount(span) }))}
               onChange={(next) => set({ days: next })}
             />
           }
@@ -175,9 +175,9 @@ export function Company({ parameters }: PageProps) {
         <Activity tenant={tenant} answer={value} activity={activity} />
         <Sources {...value} />
         <CorrectionHistory tenant={tenant} companyId={id} changed={changed} turn={turn} />
-        <Disclosure summary="Raw events: the newest, as they were sent">
-          {value.events.length === 0 ? <Text tone="soft">None in these days.</Text> : null}
-          <List label="Raw events" gap={1}>
+        <Disclosure summary={texts.raw}>
+          {value.events.length === 0 ? <Text tone="soft">{texts.noneInDays}</Text> : null}
+          <List label={texts.rawLabel} gap={1}>
             {value.events.map((event) => (
               <Event key={`${event.event_id} ${event.received_at}`} {...event} />
             ))}
@@ -195,33 +195,33 @@ function Figures({ company, heat, from, to, days }: CompanyAnswer) {
   const week = usualWeek(firstDay > from ? firstDay : from, to, days)
   return (
     <Stats>
-      <Stat label="Heat" value={<CompanyHeatBadge heat={heat} isLarge />}>
-        of 100, by the last 30 days
+      <Stat label={TEXTS.words.fields.heat} value={<CompanyHeatBadge heat={heat} isLarge />}>
+        {texts.ofHundred}
       </Stat>
       {company.fit !== '' && (
-        <Stat label="Fit" value={fitWord(company.fit)}>
+        <Stat label={TEXTS.words.fields.fit} value={fitWord(company.fit)}>
           {fitReason(company)}
         </Stat>
       )}
       {week !== undefined && (
-        <Stat label={isCurrent ? 'Visits in the last 7 days' : 'Visits in its last week'} value={number(week.visits)}>
+        <Stat label={isCurrent ? texts.last7 : texts.lastWeek} value={number(week.visits)}>
           {usualWeekText(week)}
         </Stat>
       )}
-      <Stat label="Visits" value={number(company.visits)}>
-        in all, of {counted(company.unique_ips, 'address', 'addresses')}
+      <Stat label={TEXTS.words.fields.visits} value={number(company.visits)}>
+        {texts.addresses(company.unique_ips)}
       </Stat>
-      <Stat label="Events" value={number(company.events)}>
-        in all
+      <Stat label={TEXTS.words.fields.events} value={number(company.events)}>
+        {texts.inAll}
       </Stat>
-      <Stat label="Last seen" value={<Time at={company.last_seen} isAgo />}>
-        first seen <Time at={company.first_seen} />
+      <Stat label={TEXTS.words.fields.lastSeen} value={<Time at={company.last_seen} isAgo />}>
+        {texts.firstSeen(<Time at={company.first_seen} />)}
       </Stat>
     </Stats>
   )
 }
 
-const MEASURES = { visits: 'Visits', events: 'Events' } as const
+const MEASURES = { visits: TEXTS.words.fields.visits, events: TEXTS.words.fields.events } as const
 
 /** Visits by day, or events on request: a company has many times as many events, so one scale would hide its visits. */
 function DaysChart({ from, to, days }: CompanyAnswer) {
@@ -233,15 +233,15 @@ function DaysChart({ from, to, days }: CompanyAnswer) {
     <Stack gap={2}>
       <Row justify="right">
         <Segmented
-          label="What the chart counts"
+          label={texts.counts}
           value={measure}
           options={Object.entries(MEASURES).map(([value, label]) => ({ value, label }))}
           onChange={(value) => setMeasure(value as keyof typeof MEASURES)}
         />
       </Row>
       <Chart
-        label={`${name} by day`}
-        dayTitle="Day of the event (UTC)"
+        label={texts.byDay(name)}
+        dayTitle={texts.chartDay}
         days={all}
         series={[
           { name, colour: measure === 'visits' ? 1 : 4, values: all.map((day) => byDay.get(day)?.[measure] ?? 0) },
@@ -269,38 +269,31 @@ function Activity({ tenant, answer, activity: { value, error, reload } }: Activi
   return (
     <Stack gap={4}>
       <Text tone="soft" isSmall>
-        Shares are of the {counted(all, 'session')} of these days
-        {value.is_cut && `, those of their newest ${number(ACTIVITY_LIMITS.summedEvents)} events`}. Direct: neither a
-        referrer nor a campaign.
+        {value.is_cut ? texts.sharesOfNewest(all, ACTIVITY_LIMITS.summedEvents) : texts.shares(all)}
       </Text>
       <Grid min={300}>
         <Ranking
-          title="Top pages"
+          title={texts.topPages}
           rows={value.pages.map(inSessions)}
           all={all}
           nameOf={(page) => (hosts.size > 1 ? page : pathOf(page))}
           hrefOf={(page) => companiesPath(tenant, { from, to, page })}
-          none="No event names a page."
+          none={texts.noPage}
         />
         <Ranking
-          title="Referrers"
+          title={texts.referrers}
           rows={[...value.referrers, ...(direct > 0 ? [{ value: DIRECT, sessions: direct }] : [])]
             .sort((a, b) => b.sessions - a.sessions)
             .map(inSessions)}
           all={all}
-          none="No session came from another site."
+          none={texts.noReferrer}
         />
+        <Ranking title={texts.campaigns} rows={value.campaigns.map(inSessions)} all={all} none={texts.noCampaign} />
         <Ranking
-          title="Campaigns"
-          rows={value.campaigns.map(inSessions)}
-          all={all}
-          none="No session came from a campaign."
-        />
-        <Ranking
-          title="People"
+          title={texts.people}
           rows={[...value.people, ...value.accounts.filter((account) => !shown.has(account.value))].map(inSessions)}
           all={all}
-          none="No event names a person or an account of yours."
+          none={texts.noPerson}
         >
           <FindPeople {...company} />
         </Ranking>
@@ -315,18 +308,18 @@ function FindPeople({ name, domain }: CompanyAnswer['company']) {
   return (
     <Stack gap={2}>
       <Row gap={3}>
-        {site !== undefined && <ExternalLink href={site}>Site</ExternalLink>}
-        <ExternalLink href={linkedInSearch('companies', name)}>Company on LinkedIn</ExternalLink>
-        <ExternalLink href={linkedInSearch('people', name)}>People on LinkedIn</ExternalLink>
+        {site !== undefined && <ExternalLink href={site}>{texts.site}</ExternalLink>}
+        <ExternalLink href={linkedInSearch('companies', name)}>{texts.linkedInCompany}</ExternalLink>
+        <ExternalLink href={linkedInSearch('people', name)}>{texts.linkedInPeople}</ExternalLink>
       </Row>
       <Text tone="soft" isSmall>
-        Only people that your events name are shown. Keep contacts in a column of your own.
+        {texts.onlyNamed}
       </Text>
     </Stack>
   )
 }
 
-const DIRECT = 'Direct'
+const DIRECT = texts.direct
 
 interface Ranked {
   readonly value: string
@@ -352,7 +345,7 @@ function Ranking(props: RankingProps) {
   const bars = rows.map(({ value, count }): Bar => {
     const bar = {
       key: value,
-      name: value === '' ? 'not known' : nameOf(value),
+      name: value === '' ? texts.notKnown : nameOf(value),
       value: count,
       text: percent(count / Math.max(1, all)),
     }
@@ -373,16 +366,22 @@ function Ranking(props: RankingProps) {
 
 function Sources(answer: CompanyAnswer) {
   const { addresses, located_events: located, all_events: all } = answer
-  const note = addresses === 'full' ? addressNote(located, all) : 'Addresses of these events are not kept.'
-  const none = 'Not known.'
+  const note = addresses === 'full' ? addressNote(located, all) : texts.noAddresses
+  const none = texts.none
   return (
-    <Disclosure summary="Where events come from: networks, cities, kinds of events and platforms, as shares of events">
+    <Disclosure summary={texts.sources}>
       <Grid min={300} gap={4}>
-        <Ranking title="Networks" rows={answer.networks.map(inEvents)} all={located} note={note} none={none} />
-        <Ranking title="Cities" rows={answer.cities.map(named).map(inEvents)} all={located} note={note} none={none} />
-        <Ranking title="Autonomous systems" rows={answer.as.map(inEvents)} all={all} none={none} />
-        <Ranking title="Event types" rows={answer.event_types.map(inEvents)} all={all} none={none} />
-        <Ranking title="Platforms" rows={answer.platforms.map(inEvents)} all={all} none={none} />
+        <Ranking title={texts.networks} rows={answer.networks.map(inEvents)} all={located} note={note} none={none} />
+        <Ranking
+          title={texts.cities}
+          rows={answer.cities.map(named).map(inEvents)}
+          all={located}
+          note={note}
+          none={none}
+        />
+        <Ranking title={texts.systems} rows={answer.as.map(inEvents)} all={all} none={none} />
+        <Ranking title={texts.types} rows={answer.event_types.map(inEvents)} all={all} none={none} />
+        <Ranking title={texts.platforms} rows={answer.platforms.map(inEvents)} all={all} none={none} />
       </Grid>
     </Disclosure>
   )
@@ -390,24 +389,19 @@ function Sources(answer: CompanyAnswer) {
 
 /** Omits the city when only the country is known. */
 function named({ value, events }: CompanySource): CompanySource {
-  return { value: /^[A-Z]{2}$/.test(value) ? `somewhere in ${country(value)}` : value, events }
+  return { value: /^[A-Z]{2}$/.test(value) ? texts.somewhereIn(country(value)) : value, events }
 }
 
 function addressNote(located: number, all: number): string | undefined {
   if (located >= all) return undefined
-  return `Of the addresses with the most events: ${percent(located / Math.max(1, all))} of all events.`
+  return texts.ofAddresses(percent(located / Math.max(1, all)))
 }
 
 function NoReason({ addresses }: Pick<CompanyAnswer, 'addresses'>) {
   if (addresses === 'masked') {
-    return (
-      <Text isMeasured>
-        This workspace keeps no addresses, so they cannot be looked up again. The page shows what was found when the
-        events arrived.
-      </Text>
-    )
+    return <Text isMeasured>{texts.keepsNone}</Text>
   }
-  return <Text>There are no events with an address in these days.</Text>
+  return <Text>{texts.noAddress}</Text>
 }
 
 interface ReasonProps {
@@ -423,29 +417,26 @@ function Reason({ reason, name }: ReasonProps) {
       <Text isMeasured>{whySentence(reason, name)}</Text>
       {!is_same && (
         <Notice tone="warn">
-          <p>
-            Stored events keep the company of their arrival; <code>ipid replay --reenrich</code> judges them again.
-          </p>
+          <p>{texts.judgedAgain(<code>ipid replay --reenrich</code>)}</p>
         </Notice>
       )}
-      <Disclosure summary="Proof">
+      <Disclosure summary={texts.proof}>
         <Stack gap={3}>
           <Text tone="soft" isMeasured>
-            What today’s data says about <code>{ip}</code>, its most frequent address ({counted(events, 'event')}).
-            Classified by <code>{rule}</code>; {number(answered.length)} of {counted(asked.length, 'data set')} know it.
+            {texts.todaysData(<code>{ip}</code>, events, <code>{rule}</code>, answered.length, asked.length)}
           </Text>
           {values.length > 0 && (
             <Table
-              label="Where each value comes from"
+              label={texts.values}
               rows={values}
               keyOf={({ attribute }) => attribute}
               columns={[
-                { key: 'attribute', label: 'Attribute', render: ({ attribute }) => attribute },
-                { key: 'value', label: 'Value', text: 'wrap', render: ({ value }) => value },
-                { key: 'provider', label: 'Data set', render: ({ provider }) => provider },
+                { key: 'attribute', label: texts.attribute, render: ({ attribute }) => attribute },
+                { key: 'value', label: texts.value, text: 'wrap', render: ({ value }) => value },
+                { key: 'provider', label: texts.dataSet, render: ({ provider }) => provider },
                 {
                   key: 'network',
-                  label: 'Network',
+                  label: texts.network,
                   render: ({ network, word, precision }) =>
                     word === null ? (network ?? '') : wordNote(word, precision),
                 },
@@ -460,28 +451,26 @@ function Reason({ reason, name }: ReasonProps) {
 
 function Event(event: CompanyEvent) {
   const parts = [
-    ['properties', event.properties],
-    ['user_properties', event.user_properties],
-    ['other keys', event.extra],
+    [texts.parts.properties, event.properties],
+    [texts.parts.userProperties, event.user_properties],
+    [texts.parts.otherKeys, event.extra],
   ].filter(([, json]) => json !== '' && json !== '{}')
   return (
     <li>
       <Disclosure
         summary={
           <span>
-            <Time at={event.timestamp} /> <strong>{event.event_type || 'no type'}</strong>{' '}
+            <Time at={event.timestamp} /> <strong>{event.event_type || texts.noType}</strong>{' '}
             {[event.platform, event.ip].filter((text) => text !== '').join(' · ')}
           </span>
         }
       >
         <Stack gap={2}>
-          <Text tone="soft">
-            Event {event.event_id}, account {event.account_id || 'none'}, received <Time at={event.received_at} />
-          </Text>
-          {event.is_cut && <Text tone="soft">The JSON is long, and cut here.</Text>}
-          {parts.length === 0 && <Text tone="soft">It has no properties.</Text>}
+          <Text tone="soft">{texts.event(event.event_id, event.account_id, <Time at={event.received_at} />)}</Text>
+          {event.is_cut && <Text tone="soft">{texts.cut}</Text>}
+          {parts.length === 0 && <Text tone="soft">{texts.noProperties}</Text>}
           {parts.map(([name, json]) => (
-            <CodeBlock key={name} label={`${name} of event ${event.event_id}`} text={indentedJson(json!)} />
+            <CodeBlock key={name} label={texts.partOf(name!, event.event_id)} text={indentedJson(json!)} />
           ))}
         </Stack>
       </Disclosure>

@@ -14,8 +14,11 @@ import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { ConnectForm } from './crm/connect-form.tsx'
 import { RefusedTable, RunTable } from './crm/runs.tsx'
+
+const texts = TEXTS.crm.page
 
 const LOOK_EVERY_MS = 2_000
 
@@ -33,11 +36,11 @@ export function Crm({ tenant }: { readonly tenant: string }) {
     acting.run(async () => {
       await post(`${path}/sync`)
       answer.reload()
-      toast({ text: 'The sync has begun.' })
+      toast({ text: texts.begun })
     })
   const disconnect = async () => {
     await post(`${path}/disconnect`)
-    toast({ text: 'HubSpot is disconnected.' })
+    toast({ text: texts.disconnected })
     close()
     answer.reload()
   }
@@ -48,20 +51,20 @@ export function Crm({ tenant }: { readonly tenant: string }) {
   return (
     <>
       <Section
-        title="HubSpot"
-        description="Companies that visit your site go to HubSpot every hour. Owners and statuses come back."
+        title={texts.title}
+        description={texts.about}
         actions={
           connection && (
             <>
-              <Button onClick={() => setOpened('replace')}>Replace token</Button>
-              <Button onClick={() => setOpened('disconnect')}>Disconnect</Button>
+              <Button onClick={() => setOpened('replace')}>{texts.replace}</Button>
+              <Button onClick={() => setOpened('disconnect')}>{texts.disconnect}</Button>
               <Button
                 variant="primary"
                 icon={RefreshCw}
                 disabled={acting.isBusy || connection.running_since !== null}
                 onClick={sync}
               >
-                Sync now
+                {texts.sync}
               </Button>
             </>
           )
@@ -81,9 +84,14 @@ export function Crm({ tenant }: { readonly tenant: string }) {
         )}
         {connection && opened !== 'replace' && <Shown connection={connection} />}
         {opened === 'disconnect' && (
-          <ConfirmDialog title="Disconnect HubSpot?" confirm="Disconnect" onConfirm={disconnect} onClose={close}>
-            <Text>Nothing more is sent or read, and the token is deleted here.</Text>
-            <Text tone="soft">Companies and properties in HubSpot stay, and so do owners and statuses here.</Text>
+          <ConfirmDialog
+            title={texts.disconnectTitle}
+            confirm={texts.disconnect}
+            onConfirm={disconnect}
+            onClose={close}
+          >
+            <Text>{texts.nothingMore}</Text>
+            <Text tone="soft">{texts.stays}</Text>
           </ConfirmDialog>
         )}
       </Section>
@@ -106,27 +114,22 @@ function Shown({ connection }: { readonly connection: Connection }) {
   return (
     <>
       {stopped !== null && (
-        <Notice tone="bad" title="HubSpot waits for you" role="alert">
+        <Notice tone="bad" title={texts.waitsForYou} role="alert">
           <p>{sentence(stopped.reason)}</p>
         </Notice>
       )}
       {failed && (
-        <Notice tone="warn" title="The last sync ended early" role="status">
-          <p>{sentence(failed)} It is tried again by itself.</p>
+        <Notice tone="warn" title={texts.endedEarly} role="status">
+          <p>{texts.triedAgain(sentence(failed))}</p>
         </Notice>
       )}
       <Facts
         facts={[
-          ['State', stateWords(connection)],
-          ['Companies', segment === null ? 'All with a domain' : (segment.name ?? 'Of a segment that was removed')],
-          [
-            'Connected',
-            <>
-              <Time at={connection.connected_at} isAgo /> by {connection.connected_by}
-            </>,
-          ],
-          ['Last sync', last === undefined ? 'not yet' : <Time key="last" at={last.at} isAgo />],
-          next !== null && ['Next sync', <Time key="next" at={next} />],
+          [TEXTS.words.fields.state, stateWords(connection)],
+          [TEXTS.words.fields.companies, segment === null ? texts.allWithDomain : (segment.name ?? texts.goneSegment)],
+          [texts.connected, texts.connectedBy(<Time at={connection.connected_at} isAgo />, connection.connected_by)],
+          [texts.lastSync, last === undefined ? texts.notYet : <Time key="last" at={last.at} isAgo />],
+          next !== null && [texts.nextSync, <Time key="next" at={next} />],
         ]}
       />
     </>
@@ -134,9 +137,9 @@ function Shown({ connection }: { readonly connection: Connection }) {
 }
 
 function stateWords({ stopped, running_since: since, runs }: Connection): string {
-  if (since !== null) return 'Syncing now'
-  if (stopped !== null) return 'Stopped'
-  return runs.length === 0 ? 'Waits for the first sync' : 'On'
+  if (since !== null) return texts.states.syncing
+  if (stopped !== null) return texts.states.stopped
+  return runs.length === 0 ? texts.states.waiting : texts.states.on
 }
 
 function sentence(text: string): string {

@@ -14,6 +14,9 @@ import { toast } from '../design/toast.tsx'
 import { type ApiError, post } from '../lib/api.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.deadLetters.letter
 
 /** A dead letter: reason, event, and actions. */
 export function DeadLetter({ parameters }: PageProps) {
@@ -22,12 +25,8 @@ export function DeadLetter({ parameters }: PageProps) {
   const { value, error } = useData<DeadLetterAnswer>(path)
   return (
     <Page
-      title={
-        <span>
-          Dead letter <code>{id}</code>
-        </span>
-      }
-      back={{ href: '/system/dead-letters', label: 'Dead letters' }}
+      title={<span>{texts.title(<code>{id}</code>)}</span>}
+      back={{ href: '/system/dead-letters', label: texts.letters }}
     >
       {error && <Problem error={error} />}
       {value === undefined ? !error && <Loading rows={8} /> : <Letter path={path} answer={value} />}
@@ -46,7 +45,7 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
     setBusy(true)
     try {
       await post<DeadLetterChanged>(`${path}/${verb}`)
-      toast({ text: verb === 'retry' ? 'The event is processed again.' : 'The event is discarded.' })
+      toast({ text: verb === 'retry' ? texts.retried : texts.discarded })
       navigate('/system/dead-letters')
     } catch (error) {
       setProblem(error as ApiError)
@@ -55,54 +54,47 @@ function Letter({ path, answer }: { readonly path: string; readonly answer: Dead
   }
   return (
     <>
-      <Section title="Why it failed">
-        <CodeBlock text={letter.reason} label="Reason" isWrapped isPlain />
+      <Section title={texts.why}>
+        <CodeBlock text={letter.reason} label={texts.reason} isWrapped isPlain />
         <Facts
           facts={[
-            letter.received_at !== null && ['Received', <Time key="received" at={letter.received_at} />],
-            ['Given up', <Time key="given up" at={letter.given_up_at} />],
-            ['By', letter.group],
-            ['Where it was', `${letter.stream}, ${letter.lane} lane`],
-            letter.job_id !== null && ['Job', letter.job_id],
+            letter.received_at !== null && [texts.received, <Time key="received" at={letter.received_at} />],
+            [texts.givenUp, <Time key="given up" at={letter.given_up_at} />],
+            [texts.by, letter.group],
+            [texts.where, texts.lane(letter.stream, letter.lane)],
+            letter.job_id !== null && [texts.job, letter.job_id],
           ]}
         />
       </Section>
-      <Section title="The event">
-        {Object.keys(event).length === 0 && <Text tone="soft">The event cannot be read.</Text>}
+      <Section title={texts.event}>
+        {Object.keys(event).length === 0 && <Text tone="soft">{texts.unreadable}</Text>}
         <Facts isLines facts={Object.entries(event)} />
       </Section>
       {problem && <Problem error={problem} />}
-      <Section
-        title="What to do"
-        description={
-          whyNot === null
-            ? 'Retry processes it again, from the step that failed. It counts once.'
-            : `It cannot be retried: ${whyNot}.`
-        }
-      >
+      <Section title={texts.whatToDo} description={whyNot === null ? texts.aboutRetry : texts.notRetried(whyNot)}>
         <Row>
           <Button variant="primary" disabled={isBusy || whyNot !== null} onClick={() => change('retry')}>
-            Retry
+            {texts.retry}
           </Button>
           <Button variant="danger" disabled={isBusy} onClick={() => setAsking(true)}>
-            Discard…
+            {texts.discard}
           </Button>
         </Row>
       </Section>
       {isAsking && (
         <Dialog
-          title="Discard this event?"
+          title={texts.discardTitle}
           onClose={() => setAsking(false)}
           actions={
             <>
-              <Button onClick={() => setAsking(false)}>Keep it</Button>
+              <Button onClick={() => setAsking(false)}>{TEXTS.words.buttons.keepIt}</Button>
               <Button variant="danger" onClick={() => change('discard')}>
-                Discard
+                {texts.discardNow}
               </Button>
             </>
           }
         >
-          <p>This deletes it for good. A later event with the same id is new.</p>
+          <p>{texts.final}</p>
         </Dialog>
       )}
     </>

@@ -21,6 +21,9 @@ import { number } from '../lib/format.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.deadLetters.list
 
 /** Dead letters, newest first. */
 export function DeadLetters() {
@@ -30,14 +33,10 @@ export function DeadLetters() {
   const { value, error, reload } = useData<DeadLettersAnswer>('/api/dead-letters', { after, reason }, 5_000)
   const newest = after === '' ? value?.letters[0]?.id : undefined
   return (
-    <Page
-      title="Dead letters"
-      description="Events that could not be processed. Each waits here until somebody retries or discards it."
-      back={{ href: '/system', label: 'System' }}
-    >
+    <Page title={texts.title} description={texts.about} back={{ href: '/system', label: texts.system }}>
       <TextInput
         type="search"
-        label="Part of the reason"
+        label={texts.reasonPart}
         value={reason}
         maxLength={200}
         onInput={(next) => change({ reason: next, after: '' }, true)}
@@ -52,8 +51,10 @@ export function DeadLetters() {
       {value !== undefined && <ChangeMany key={reason} reason={reason} newest={newest} onChange={reload} />}
       {value !== undefined && (after !== '' || value.next !== null) && (
         <Row>
-          {after !== '' && <Button onClick={() => change({ after: '' })}>Newest</Button>}
-          {value.next !== null && <Button onClick={() => change({ after: value.next! })}>Older</Button>}
+          {after !== '' && <Button onClick={() => change({ after: '' })}>{TEXTS.words.buttons.newest}</Button>}
+          {value.next !== null && (
+            <Button onClick={() => change({ after: value.next! })}>{TEXTS.words.buttons.older}</Button>
+          )}
         </Row>
       )}
     </Page>
@@ -69,52 +70,53 @@ interface LettersProps {
 function Letters({ answer, isFirst, isFiltered }: LettersProps) {
   if (answer.letters.length === 0 && answer.next !== null) {
     return (
-      <EmptyState title="No recent dead letter matches this reason">
-        <p>Look at older ones.</p>
+      <EmptyState title={texts.noRecent}>
+        <p>{texts.lookOlder}</p>
       </EmptyState>
     )
   }
   if (answer.letters.length === 0 && isFiltered) {
     return (
-      <EmptyState title="No dead letter matches this reason">
-        <p>Type a shorter part of it.</p>
+      <EmptyState title={texts.noMatch}>
+        <p>{texts.shorter}</p>
       </EmptyState>
     )
   }
   if (answer.letters.length === 0) {
     return (
-      <EmptyState
-        icon={MailCheck}
-        title={isFirst ? 'No dead letters: every event was processed' : 'No older dead letters'}
-      >
-        <p>An event that cannot be processed waits here until you retry or discard it.</p>
+      <EmptyState icon={MailCheck} title={isFirst ? texts.none : texts.noOlder}>
+        <p>{texts.aboutLetters}</p>
       </EmptyState>
     )
   }
   return (
     <Table
-      label="Dead letters"
+      label={texts.title}
       rows={answer.letters}
       keyOf={({ id }) => id}
       columns={[
         {
           key: 'given_up',
-          label: 'Given up',
+          label: texts.givenUp,
           render: ({ id, given_up_at: at }) => (
             <Link href={`/system/dead-letters/${encodeURIComponent(id)}`}>
               <Time at={at} />
             </Link>
           ),
         },
-        { key: 'reason', label: 'Reason', text: 480, inCard: 'whole', render: ({ reason }) => reason },
-        { key: 'tenant', label: 'Tenant', render: ({ tenant_id: tenant }) => tenant ?? <Soft>unknown</Soft> },
-        { key: 'event', label: 'Event', render: ({ event_id: id }) => <code>{id ?? 'none'}</code> },
-        { key: 'by', label: 'By', render: ({ group }) => group },
-        { key: 'lane', label: 'Lane', render: ({ lane }) => lane },
+        { key: 'reason', label: texts.reason, text: 480, inCard: 'whole', render: ({ reason }) => reason },
+        {
+          key: 'tenant',
+          label: texts.tenant,
+          render: ({ tenant_id: tenant }) => tenant ?? <Soft>{texts.unknown}</Soft>,
+        },
+        { key: 'event', label: texts.event, render: ({ event_id: id }) => <code>{id ?? texts.noId}</code> },
+        { key: 'by', label: texts.by, render: ({ group }) => group },
+        { key: 'lane', label: texts.lane, render: ({ lane }) => lane },
         {
           key: 'received',
-          label: 'Received',
-          render: ({ received_at: at }) => (at === null ? <Soft>unknown</Soft> : <Time at={at} />),
+          label: texts.received,
+          render: ({ received_at: at }) => (at === null ? <Soft>{texts.unknown}</Soft> : <Time at={at} />),
         },
       ]}
     />
@@ -157,16 +159,16 @@ function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
       } while (after !== undefined && !isStopped.current)
       close()
     })
-  const which = reason === '' ? 'every dead letter' : `every dead letter whose reason has “${reason}”`
-  const of = reason === '' ? 'all' : 'all of these'
   return (
     <>
       <Row>
         {newest !== undefined && (
           <>
-            <Button onClick={() => setAsking({ verb: 'retry', newest })}>Retry {of}…</Button>
+            <Button onClick={() => setAsking({ verb: 'retry', newest })}>
+              {reason === '' ? texts.retryAll : texts.retryThese}
+            </Button>
             <Button variant="danger" onClick={() => setAsking({ verb: 'discard', newest })}>
-              Discard {of}…
+              {reason === '' ? texts.discardAll : texts.discardThese}
             </Button>
           </>
         )}
@@ -176,28 +178,25 @@ function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
       </Row>
       {asking !== undefined && (
         <Dialog
-          title={asking.verb === 'retry' ? `Retry ${which}?` : `Discard ${which}?`}
+          title={asking.verb === 'retry' ? texts.retryTitle(reason) : texts.discardTitle(reason)}
           onClose={close}
           actions={
             <>
-              <Button onClick={close}>{isBusy ? 'Stop' : 'Leave them'}</Button>
+              <Button onClick={close}>{isBusy ? texts.stop : texts.leave}</Button>
               <Button
                 variant={asking.verb === 'retry' ? 'primary' : 'danger'}
                 disabled={isBusy}
                 onClick={() => change(asking.verb, asking.newest)}
               >
-                {asking.verb === 'retry' ? 'Retry them' : 'Discard them'}
+                {asking.verb === 'retry' ? texts.retryThem : texts.discardThem}
               </Button>
             </>
           }
         >
           <p>
-            Those on this page and all older ones, of all tenants.{' '}
-            {asking.verb === 'retry'
-              ? 'Each is processed again and counts once. Letters that cannot be retried stay.'
-              : 'This deletes them for good.'}
+            {texts.which} {asking.verb === 'retry' ? texts.aboutRetry : texts.aboutDiscard}
           </p>
-          <Text tone="soft">{isBusy ? (done ?? 'Under way…') : 'New dead letters stay.'}</Text>
+          <Text tone="soft">{isBusy ? (done ?? texts.underWay) : texts.newStay}</Text>
           <FieldError error={error} />
         </Dialog>
       )}
@@ -207,9 +206,9 @@ function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
 
 function doneText(verb: Verb, { done, gone, refused }: Omit<LettersChanged, 'next'>): string {
   const parts = [
-    `${number(done)} ${verb === 'retry' ? 'retried' : 'discarded'}`,
-    ...(gone > 0 ? [`${number(gone)} gone meanwhile`] : []),
-    ...(refused > 0 ? [`${number(refused)} left unchanged`] : []),
+    (verb === 'retry' ? texts.retried : texts.discarded)(done),
+    ...(gone > 0 ? [texts.gone(number(gone))] : []),
+    ...(refused > 0 ? [texts.unchanged(number(refused))] : []),
   ]
   return `${parts.join(', ')}.`
 }

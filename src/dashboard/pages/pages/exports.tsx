@@ -14,10 +14,13 @@ import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { ExportCalendar } from './exports/export-calendar.tsx'
 import { type ExportAction, ExportList } from './exports/export-list.tsx'
 import { FilesDialog } from './exports/files-dialog.tsx'
 import { MailsDialog } from './exports/mails-dialog.tsx'
+
+const texts = TEXTS.exports.list
 
 const LOOK_EVERY_MS = 5_000
 
@@ -29,9 +32,9 @@ export function Exports({ parameters }: PageProps) {
 }
 
 const DONE = {
-  run: (name: string) => `${name} writes a file now.`,
-  pause: (name: string) => `${name} is paused. Files that fall due meanwhile are skipped.`,
-  resume: (name: string) => `${name} is on again.`,
+  run: (name: string) => texts.running(name),
+  pause: (name: string) => texts.pausedNow(name),
+  resume: (name: string) => texts.resumed(name),
 } as const
 
 function OfTenant({ tenant }: { readonly tenant: string }) {
@@ -52,31 +55,24 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   const shown = exports.find(({ export_id: id }) => id === dialog?.id)
   const create = useMay('member') && (
     <LinkButton variant="primary" icon={Plus} href={`/t/${tenant}/exports/new`}>
-      New export
+      {texts.new}
     </LinkButton>
   )
   return (
-    <Page
-      title="Exports"
-      description="The companies of a segment as a file in your object store, every day or every Monday."
-      actions={exports.length > 0 && !isFull && create}
-    >
+    <Page title={texts.title} description={texts.about} actions={exports.length > 0 && !isFull && create}>
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
       <FieldError error={changing.error} />
       {store !== undefined && <Place store={store} />}
       {list.value === undefined && list.error === undefined && <Loading rows={4} rowHeight={48} />}
       {list.value !== undefined && exports.length === 0 && (
-        <EmptyState icon={FolderDown} title="There is no export yet">
-          <p>
-            Give colleagues and other programs a fresh list: for example the companies that read your prices, as a file
-            on every Monday.
-          </p>
+        <EmptyState icon={FolderDown} title={texts.none}>
+          <p>{texts.aboutExports}</p>
           {create}
         </EmptyState>
       )}
       {exports.length > 0 && <ExportList tenant={tenant} exports={exports} onAct={act} />}
       {exports.length > 0 && <ExportCalendar tenant={tenant} exports={exports} />}
-      {isFull && <Text tone="soft">A workspace has at most {max} exports: remove one to add another.</Text>}
+      {isFull && <Text tone="soft">{texts.full(max)}</Text>}
       {dialog?.action === 'files' && shown !== undefined && (
         <FilesDialog tenant={tenant} shown={shown} onClose={close} />
       )}
@@ -100,18 +96,14 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
 /** The place of the files, and the setting to change when that is only the disk of ipid. */
 function Place({ store: { kind, place } }: Pick<ExportsAnswer, 'store'>) {
   if (kind === 'bucket') {
-    return (
-      <Text tone="soft">
-        Files go to <code>{place}</code>.
-      </Text>
-    )
+    return <Text tone="soft">{texts.filesGoTo(<code>{place}</code>)}</Text>
   }
   return (
-    <Notice tone="warn" title="No object store is set" role="status">
+    <Notice tone="warn" title={texts.noStore} role="status">
       <p>
-        Files stay in {place === null ? 'a folder' : <code>{place}</code>} on the machine of ipid. To send them to a
-        bucket, an operator sets <code>ARCHIVE_URL</code>, such as <code>s3://bucket/prefix?region=eu-central-1</code>,
-        with <code>AWS_ACCESS_KEY_ID</code> and <code>AWS_SECRET_ACCESS_KEY</code>, and restarts ipid.
+        {texts.filesStay(place === null ? texts.aFolder : <code>{place}</code>, (text) => (
+          <code>{text}</code>
+        ))}
       </p>
     </Notice>
   )
@@ -129,16 +121,14 @@ function RemoveExport({ tenant, shown, onRemoved, onClose }: RemoveExportProps) 
   const { export_id, name, folder } = shown
   const remove = async () => {
     await post(`/api/tenants/${tenant}/exports/remove`, { export_id })
-    toast({ text: `${name} was removed.` })
+    toast({ text: texts.removed(name) })
     onClose()
     onRemoved()
   }
   return (
-    <ConfirmDialog title={`Remove ${name}?`} confirm="Remove export" onConfirm={remove} onClose={onClose}>
-      <Text>
-        No more files are written. Files that exist stay in <code>{folder}</code>.
-      </Text>
-      <Text tone="soft">To stop it for a while, pause it.</Text>
+    <ConfirmDialog title={texts.removeOf(name)} confirm={texts.remove} onConfirm={remove} onClose={onClose}>
+      <Text>{texts.filesStayIn(<code>{folder}</code>)}</Text>
+      <Text tone="soft">{texts.pauseIt}</Text>
     </ConfirmDialog>
   )
 }

@@ -19,7 +19,7 @@ import { Loading, LoadingCards } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
 import { companiesPath } from '../lib/company-links.ts'
 import { daysBetween } from '../lib/days.ts'
-import { capitalised, counted, number, percent, shortDay } from '../lib/format.ts'
+import { capitalised, number, percent, shortDay } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
 import { namedSentence } from '../lib/named-sentence.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -28,9 +28,12 @@ import { useSession } from '../lib/session.ts'
 import { useData } from '../lib/use-data.ts'
 import { pathOf } from '../lib/visitor-sessions.ts'
 import { comparison, weekSentence } from '../lib/week-sentence.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { FirstSteps } from './first-steps/first-steps.tsx'
 import { isFiltered } from './received/kinds.ts'
 import { Reasons, sumOf } from './received/reasons.tsx'
+
+const texts = TEXTS.home.home
 
 const REFRESH_MS = 30_000
 /** Fast refresh while the user waits for the first event. */
@@ -46,7 +49,7 @@ export function Home({ parameters }: PageProps) {
   const isEmpty = value !== undefined && !value.has_events && value.outcomes.length === 0
   useEffect(() => setEveryMs(isEmpty ? REFRESH_EMPTY_MS : REFRESH_MS), [isEmpty])
   return (
-    <Page title="Home" description={value && !isEmpty ? weekSentence(value) : 'The last 7 days, in UTC.'}>
+    <Page title={texts.title} description={value && !isEmpty ? weekSentence(value) : texts.about}>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined && error === undefined && (
         <>
@@ -71,10 +74,10 @@ export function Home({ parameters }: PageProps) {
 const WEEK = { when: '7d' } as const
 
 const STATS = [
-  { name: 'companies', label: 'Companies', query: {} },
-  { name: 'new_companies', label: 'New companies', query: { newDays: HOME.weekDays } },
-  { name: 'visits', label: 'Visits', query: { sort: 'visits' } },
-  { name: 'events', label: 'Events', query: { sort: 'events' } },
+  { name: 'companies', label: texts.companies, query: {} },
+  { name: 'new_companies', label: texts.newCompanies, query: { newDays: HOME.weekDays } },
+  { name: 'visits', label: texts.visits, query: { sort: 'visits' } },
+  { name: 'events', label: texts.events, query: { sort: 'events' } },
 ] as const
 
 interface WeekProps {
@@ -90,13 +93,13 @@ function Week({ tenant, answer }: WeekProps) {
   return (
     <>
       <Grid min={480} gap={5}>
-        <Card title="Visits of companies by day (UTC)">
+        <Card title={texts.chartTitle}>
           <Chart
-            label="Visits of companies by day"
-            dayTitle="Day of the event (UTC)"
+            label={texts.chart}
+            dayTitle={texts.chartDay}
             days={daysBetween(from, to)}
-            series={[{ name: 'Last 7 days', colour: 1, values: daily_visits.slice(HOME.weekDays) }]}
-            line={{ name: 'Same day a week before', values: daily_visits.slice(0, HOME.weekDays) }}
+            series={[{ name: texts.last7, colour: 1, values: daily_visits.slice(HOME.weekDays) }]}
+            line={{ name: texts.weekBefore, values: daily_visits.slice(0, HOME.weekDays) }}
             height={260}
           />
         </Card>
@@ -127,32 +130,30 @@ function Week({ tenant, answer }: WeekProps) {
       <Grid min={480} gap={5}>
         <Companies
           tenant={tenant}
-          title="Also new this week"
+          title={texts.alsoNew}
           rows={others(answer.newcomers)}
-          noteOf={({ first_page }) => (first_page === '' ? '' : `began on ${pathOf(first_page)}`)}
-          valueNoteOf={({ first_day }) => `since ${shortDay(first_day)}`}
+          noteOf={({ first_page }) => (first_page === '' ? '' : texts.began(pathOf(first_page)))}
+          valueNoteOf={({ first_day }) => texts.since(shortDay(first_day))}
           all={{ href: companiesPath(tenant, { ...WEEK, newDays: HOME.weekDays }), count: now.new_companies }}
         />
         <Companies
           tenant={tenant}
-          title="Also heating up"
+          title={texts.alsoRising}
           rows={others(answer.rising)}
           noteOf={whyRising}
           valueFor={({ heat }) => <CompanyHeatBadge heat={heat} />}
           valueNoteOf={({ heat, heat_before, week_visits, usual_visits }) => {
             const rise = (heat?.heat ?? 0) - heat_before
-            return rise >= HOME.risingHeat
-              ? `+${number(rise)} in 7 days`
-              : `${counted(week_visits, 'visit')}, usually ${number(usual_visits)}`
+            return rise >= HOME.risingHeat ? texts.rise(number(rise)) : texts.usually(week_visits, number(usual_visits))
           }}
         />
         <Companies
           tenant={tenant}
-          title="Also came back"
+          title={texts.alsoBack}
           rows={others(answer.returned)}
-          noteOf={({ last_page }) => (last_page === '' ? '' : `last on ${pathOf(last_page)}`)}
+          noteOf={({ last_page }) => (last_page === '' ? '' : texts.last(pathOf(last_page)))}
           valueNoteOf={({ last_day_before }) =>
-            last_day_before === null ? 'away for over 4 weeks' : `away since ${shortDay(last_day_before)}`
+            last_day_before === null ? texts.awayLong : texts.awaySince(shortDay(last_day_before))
           }
         />
         <ReadPages tenant={tenant} from={from} to={to} />
@@ -168,27 +169,29 @@ function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } 
     [...returned, ...newcomers, ...rising].map((company) => [company.company_id, company]),
   )
   return (
-    <Card title={to_look_at.length === HOME.toLookAt ? 'Five to look at today' : 'To look at today'}>
+    <Card title={to_look_at.length === HOME.toLookAt ? texts.five : texts.toLookAt}>
       {to_look_at.length === 0 ? (
-        <Text tone="soft">No company is new, heating up or back this week.</Text>
+        <Text tone="soft">{texts.nothing}</Text>
       ) : (
         <CompanyLines
           tenant={tenant}
           lines={to_look_at.flatMap(({ company_id, why }) => {
             const company = companies.get(company_id)
             if (company === undefined) return []
-            const visits = counted(company.week_visits, 'visit')
+            const visits = TEXTS.words.counts.visits(company.week_visits)
             const result =
               'heat' in company
                 ? { value: <CompanyHeatBadge heat={company.heat} />, note: visits }
-                : { value: visits, note: 'in 7 days' }
+                : { value: visits, note: texts.in7Days }
             return { ...company, note: capitalised(why), result: { ...result, dailyVisits: company.daily_visits } }
           })}
         />
       )}
       {isAdmin && companies.size > 0 && [...companies.values()].every(({ fit }) => fit === '') && (
         <Text tone="soft" isSmall>
-          <Link href={`/t/${tenant}/settings/heat-and-fit`}>Say which companies fit you</Link>, and those come first.
+          {texts.sayFit((text) => (
+            <Link href={`/t/${tenant}/settings/heat-and-fit`}>{text}</Link>
+          ))}
         </Text>
       )}
     </Card>
@@ -197,9 +200,8 @@ function ToLookAt({ tenant, answer: { to_look_at, rising, newcomers, returned } 
 
 /** "3 days of 7, read /pricing" */
 function whyRising({ week_days, intent_page, last_page }: RisingCompany): string {
-  const days = `${counted(week_days, 'day')} of ${HOME.weekDays}`
-  if (intent_page !== '') return `${days}, read ${pathOf(intent_page)}`
-  return last_page === '' ? days : `${days}, last on ${pathOf(last_page)}`
+  if (intent_page !== '') return texts.daysRead(week_days, pathOf(intent_page))
+  return last_page === '' ? texts.days(week_days) : texts.daysLast(week_days, pathOf(last_page))
 }
 
 interface CompaniesProps<C extends HomeCompany> {
@@ -217,7 +219,7 @@ interface CompaniesProps<C extends HomeCompany> {
 function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
   const { tenant, title, rows, noteOf, valueNoteOf, all } = props
   if (rows.length === 0) return null
-  const valueFor = props.valueFor ?? (({ week_visits }: C) => counted(week_visits, 'visit'))
+  const valueFor = props.valueFor ?? (({ week_visits }: C) => TEXTS.words.counts.visits(week_visits))
   const hasMore = all !== undefined
   return (
     <Card
@@ -225,7 +227,7 @@ function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
       actions={
         hasMore && (
           <LinkButton href={all.href} size="s" variant="quiet">
-            All {number(all.count)}
+            {TEXTS.words.counts.all(number(all.count))}
           </LinkButton>
         )
       }
@@ -235,7 +237,7 @@ function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
         lines={rows.map((row) => ({
           ...row,
           // The best fits come first in each list.
-          note: [row.fit === 'good' ? 'good fit' : '', noteOf(row)].filter((part) => part !== '').join(', '),
+          note: [row.fit === 'good' ? texts.goodFit : '', noteOf(row)].filter((part) => part !== '').join(', '),
           result: { value: valueFor(row), note: valueNoteOf(row), dailyVisits: row.daily_visits },
         }))}
       />
@@ -252,21 +254,19 @@ function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly fro
   const hosts = new Set(rows.map(({ host }) => host))
   return (
     <Card
-      title="Pages they read"
+      title={texts.pages}
       actions={
         value !== undefined &&
         value.total > rows.length && (
           <LinkButton href={`/t/${tenant}/pages`} size="s" variant="quiet">
-            All {number(value.total)}
+            {TEXTS.words.counts.all(number(value.total))}
           </LinkButton>
         )
       }
     >
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined && error === undefined && <Loading rows={6} rowHeight={28} />}
-      {value !== undefined && rows.length === 0 && (
-        <Text tone="soft">The events of this week name no page. Send the URL of the page as url.</Text>
-      )}
+      {value !== undefined && rows.length === 0 && <Text tone="soft">{texts.noPage}</Text>}
       {rows.length > 0 && (
         <BarList
           bars={rows.map(({ host, path, companies }) => ({
@@ -274,7 +274,7 @@ function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly fro
             name: hosts.size > 1 ? `${host}${path}` : path,
             href: companiesPath(tenant, { ...WEEK, page: { host, path } }),
             value: companies,
-            text: counted(companies, 'company', 'companies'),
+            text: TEXTS.words.counts.companies(companies),
           }))}
         />
       )}
@@ -287,7 +287,7 @@ function Named({ tenant, answer: { named } }: WeekProps) {
   if (named.now.events === 0) return null
   return (
     <Text isMeasured>
-      {namedSentence(named)} <Link href={`/t/${tenant}/accuracy`}>By week</Link>
+      {namedSentence(named)} <Link href={`/t/${tenant}/accuracy`}>{texts.byWeek}</Link>
     </Text>
   )
 }
@@ -300,15 +300,15 @@ function Filtered({ tenant, answer: { outcomes } }: WeekProps) {
   const dropped = outcomes.filter(({ status }) => status !== 'stored')
   const summary =
     filtered === 0
-      ? `Nothing of ${counted(received, 'received event')} was filtered`
-      : `${number(filtered)} of ${counted(received, 'received event')} (${percent(filtered / received)}) were filtered as noise. Show why`
+      ? texts.noneFiltered(received)
+      : texts.filtered(number(filtered), received, percent(filtered / received))
   return (
     <Disclosure summary={summary}>
       <Stack gap={3}>
         <Reasons rows={dropped} received={received} />
         <Row>
           <LinkButton href={`/t/${tenant}/home/received`} size="s">
-            By day, and other spans
+            {texts.otherSpans}
           </LinkButton>
         </Row>
       </Stack>
@@ -321,14 +321,14 @@ function NoVisits({ tenant }: { readonly tenant: string }) {
   const { sample } = useSession()
   if (tenant === sample) {
     return (
-      <EmptyState title="Sample data are being made" icon={Building2}>
-        <p>The first companies appear here in some seconds.</p>
+      <EmptyState title={texts.making} icon={Building2}>
+        <p>{texts.someSeconds}</p>
       </EmptyState>
     )
   }
   return (
-    <EmptyState title="No visit was received yet" icon={Building2}>
-      <p>An admin of this workspace connects your website. Companies appear here within seconds of their visits.</p>
+    <EmptyState title={texts.noVisit} icon={Building2}>
+      <p>{texts.adminConnects}</p>
       <SampleButton tenant={tenant} />
     </EmptyState>
   )
@@ -339,9 +339,9 @@ function Limits({ tenant, usage }: { readonly tenant: string; readonly usage: Pl
   const sentences = planSentences(usage)
   if (sentences.length === 0) return null
   return (
-    <Notice tone="warn" title="A limit of the plan is near or passed">
+    <Notice tone="warn" title={texts.limit}>
       <p>
-        {sentences.join(' ')} <Link href={`/t/${tenant}/settings`}>See the plan</Link>
+        {sentences.join(' ')} <Link href={`/t/${tenant}/settings`}>{texts.seePlan}</Link>
       </p>
     </Notice>
   )

@@ -9,10 +9,13 @@ import { listPath } from '../lib/company-view.ts'
 import { bytes, number } from '../lib/format.ts'
 import { useOwnColumns } from '../lib/own-columns.ts'
 import type { PageProps } from '../lib/page-props.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { ImportDone } from './import/import-done.tsx'
 import { ListPreview } from './import/list-preview.tsx'
 import { OwnColumns } from './import/own-columns.tsx'
 import { DropZone, useDroppedFiles } from './uploads/drop-zone.tsx'
+
+const texts = TEXTS.importList.page
 
 const EXAMPLE = `domain,status,owner,tags,employees,renewal
 acme.example,customer,Ada Lovelace,key account,250,2027-03-31
@@ -45,18 +48,18 @@ function ImportOf({ tenant }: { readonly tenant: string }) {
   }
   return (
     <Page
-      title="Import companies"
-      description="Bring what you know: who is a customer, who looks after them, and columns of your own. Companies that have not visited yet get it with their first visit."
-      back={{ href: listPath(tenant), label: 'Companies' }}
+      title={texts.title}
+      description={texts.about}
+      back={{ href: listPath(tenant), label: TEXTS.words.fields.companies }}
     >
       {done !== undefined && <ImportDone tenant={tenant} done={done} changed={own.reload} />}
       {file === undefined ? (
         <DropZone
-          title="Drop your list here, or choose it"
-          about="A CSV file of your CRM or spreadsheet. You see what changes first; nothing is stored before."
+          title={texts.drop}
+          about={texts.aboutFile}
           onFiles={take}
           isOver={isOver}
-          note={`Up to ${number(IMPORT_LIMITS.rows)} companies and ${bytes(IMPORT_LIMITS.bytes)} per list.`}
+          note={texts.limits(number(IMPORT_LIMITS.rows), bytes(IMPORT_LIMITS.bytes))}
         />
       ) : (
         <ListPreview
@@ -70,19 +73,15 @@ function ImportOf({ tenant }: { readonly tenant: string }) {
       )}
       {isSeveral && (
         <Notice tone="bad" role="alert">
-          <p>One list at a time, please.</p>
+          <p>{texts.oneAtATime}</p>
         </Notice>
       )}
       {file === undefined && (
         <>
-          <Disclosure summary="How a list looks">
+          <Disclosure summary={texts.howItLooks}>
             <Stack gap={3}>
-              <Text isMeasured>
-                The first line names the columns. A row names its company by domain or website, or else by name. Owner,
-                status and tags are recognised by their names; other columns become columns of your own. In Excel or
-                Google Sheets, save the sheet as CSV.
-              </Text>
-              <CodeBlock label="An example of a list" text={EXAMPLE} />
+              <Text isMeasured>{texts.aboutList}</Text>
+              <CodeBlock label={texts.example} text={EXAMPLE} />
             </Stack>
           </Disclosure>
           <OwnColumns tenant={tenant} own={own} />

@@ -20,10 +20,13 @@ import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { type StreamState, useEvents } from '../lib/use-events.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.live.live
 
 const ROWS_MAX = 100
 const STATUSES = [
-  { value: '', label: 'All' },
+  { value: '', label: texts.all },
   ...Object.entries(STATUS_WORDS).map(([value, word]) => ({ value, label: capitalised(word) })),
 ]
 
@@ -57,23 +60,18 @@ function Following({ tenant }: { readonly tenant: string }) {
   const shown = tail.events.filter((event) => (status === '' || event.status === status) && holds(event, text))
   return (
     <Page
-      title="Live"
-      description={
-        <>
-          Events that arrive now, and their results. A repeat shows as kept too, but counts once. Files are on{' '}
-          <Link href={`/t/${tenant}/uploads`}>Uploads</Link>.
-        </>
-      }
+      title={texts.title}
+      description={texts.about((text) => <Link href={`/t/${tenant}/uploads`}>{text}</Link>)}
       actions={
         <Button icon={isPaused ? Play : Pause} onClick={pause}>
-          {isPaused ? 'Resume' : 'Pause'}
+          {isPaused ? texts.resume : texts.pause}
         </Button>
       }
     >
       <Stack>
         <Row>
           <Segmented
-            label="Status"
+            label={TEXTS.words.fields.status}
             value={status}
             options={STATUSES}
             onChange={(next) => change({ status: next }, true)}
@@ -81,9 +79,9 @@ function Following({ tenant }: { readonly tenant: string }) {
           <Grow>
             <TextInput
               type="search"
-              label="Company, page, type, address or reason"
+              label={texts.search}
               isLabelHidden
-              placeholder="Company, page, type, address or reason"
+              placeholder={texts.search}
               value={url.get('text') ?? ''}
               onInput={(next) => change({ text: next }, true)}
             />
@@ -103,18 +101,17 @@ function pulseOf(state: StreamState, isPaused: boolean) {
 }
 
 function rateText(tail: Tail, nowMs: number, state: StreamState, isPaused: boolean): string {
-  if (isPaused) return `Paused; ${number(tail.missed)} came meanwhile.`
-  if (state === 'lost')
-    return 'The server does not answer or refuses the connection. Trying again; reload the page if this continues.'
-  if (state !== 'open') return 'Connecting…'
+  if (isPaused) return texts.paused(number(tail.missed))
+  if (state === 'lost') return texts.lost
+  if (state !== 'open') return texts.connecting
   const { all, shown } = rateOf(tail, nowMs)
-  if (all === 0) return 'Connected. No events right now.'
+  if (all === 0) return texts.noEvents
   const about = aboutOf(all)
-  return shown < all && all > 10 ? `Showing ${number(Math.round(shown))} of ${about}.` : `All are shown: ${about}.`
+  return shown < all && all > 10 ? texts.showing(number(Math.round(shown)), about) : texts.allShown(about)
 }
 
 function aboutOf(perSecond: number): string {
-  return `about ${number(perSecond < 10 ? Math.round(perSecond * 10) / 10 : Math.round(perSecond))} a second`
+  return texts.perSecond(number(perSecond < 10 ? Math.round(perSecond * 10) / 10 : Math.round(perSecond)))
 }
 
 function holds(event: TailEvent, text: string): boolean {
@@ -127,9 +124,9 @@ function holds(event: TailEvent, text: string): boolean {
 function Nothing() {
   const { api_url } = useSession()
   return (
-    <EmptyState icon={Radio} title="Waiting for events">
-      <p>Each event sent to the API appears here within a second. Send one, with your key instead of YOUR_KEY:</p>
-      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label="Command that sends an event" />
+    <EmptyState icon={Radio} title={texts.waiting}>
+      <p>{texts.sendOne}</p>
+      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label={texts.command} />
     </EmptyState>
   )
 }
@@ -137,39 +134,44 @@ function Nothing() {
 function Events({ tenant, events }: { readonly tenant: string; readonly events: readonly TailEvent[] }) {
   if (events.length === 0) {
     return (
-      <EmptyState title="No event matches the filter">
-        <p>Choose another status, or type a shorter part of the name.</p>
+      <EmptyState title={texts.noMatch}>
+        <p>{texts.widen}</p>
       </EmptyState>
     )
   }
   return (
     <Table
-      label="Events"
+      label={TEXTS.words.fields.events}
       rows={events}
       keyOf={(event) => String(event.number)}
       columns={[
         {
           key: 'company',
-          label: 'Company',
+          label: TEXTS.words.fields.company,
           text: 320,
           render: ({ company_id: id, ...event }) => (
             <CompanyName {...event} {...(id !== undefined && { href: companyPath(tenant, id) })} />
           ),
         },
-        { key: 'page', label: 'Page', text: 300, inCard: 'whole', render: (event) => <ReadPage {...event} /> },
-        { key: 'status', label: 'Status', inCard: 'plain', render: (event) => <StatusBadge {...event} /> },
-        { key: 'class', label: 'Type', inCard: 'plain', render: (event) => <ClassName {...event} /> },
+        { key: 'page', label: texts.page, text: 300, inCard: 'whole', render: (event) => <ReadPage {...event} /> },
+        {
+          key: 'status',
+          label: TEXTS.words.fields.status,
+          inCard: 'plain',
+          render: (event) => <StatusBadge {...event} />,
+        },
+        { key: 'class', label: TEXTS.words.fields.type, inCard: 'plain', render: (event) => <ClassName {...event} /> },
         {
           key: 'why',
-          label: 'Why',
+          label: texts.why,
           text: 300,
           inCard: 'plain',
           leaves: 1,
           render: (event) => <Soft>{whyOf(event)}</Soft>,
         },
-        { key: 'event', label: 'Event', leaves: 3, render: ({ event_type: type }) => type },
-        { key: 'address', label: 'Address', leaves: 2, render: ({ ip }) => ip ?? <Soft>not kept</Soft> },
-        { key: 'time', label: 'Time', isNumber: true, render: ({ received_at: at }) => <Clock at={at} /> },
+        { key: 'event', label: texts.event, leaves: 3, render: ({ event_type: type }) => type },
+        { key: 'address', label: texts.address, leaves: 2, render: ({ ip }) => ip ?? <Soft>{texts.notKept}</Soft> },
+        { key: 'time', label: texts.time, isNumber: true, render: ({ received_at: at }) => <Clock at={at} /> },
       ]}
     />
   )

@@ -7,11 +7,13 @@ import { TextArea } from '../design/field.tsx'
 import { Row, Stack } from '../design/layout.tsx'
 import { Page } from '../design/page.tsx'
 import { post } from '../lib/api.ts'
-import { number } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { Results } from './lookup/results.tsx'
+
+const texts = TEXTS.lookup.page
 
 /** Looks up addresses and shows the source of each value. */
 export function Lookup({ parameters }: PageProps) {
@@ -34,7 +36,7 @@ function TenantLookup({ tenant }: { readonly tenant: string }) {
   const used = answer?.quota.daily_used ?? plan.value?.lookups_today
   const limit = answer?.quota.daily_limit ?? plan.value?.limits.daily_lookups
   return (
-    <Page title="Lookup" description="The company of an address, the result for its events, and the evidence.">
+    <Page title={texts.title} description={texts.about}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -43,14 +45,12 @@ function TenantLookup({ tenant }: { readonly tenant: string }) {
       >
         <Stack gap={3}>
           <TextArea
-            label="IPv4 or IPv6 addresses, one per line or separated by any text"
-            hint={
-              <>
-                Up to {number(PAGE_LOOKUPS_MAX)} addresses at once. Each counts as a lookup of {tenant}, as in the API:{' '}
-                {used === undefined || limit === undefined ? '…' : `${number(used)} of ${number(limit)} are used today`}
-                .
-              </>
-            }
+            label={texts.addresses}
+            hint={texts.upTo(
+              PAGE_LOOKUPS_MAX,
+              tenant,
+              used === undefined || limit === undefined ? '…' : texts.used(used, limit),
+            )}
             error={looking.error}
             isMono
             rows={5}
@@ -67,7 +67,7 @@ function TenantLookup({ tenant }: { readonly tenant: string }) {
           />
           <Row>
             <Button type="submit" variant="primary" disabled={looking.isBusy}>
-              {looking.isBusy ? 'Looking up…' : 'Look up'}
+              {looking.isBusy ? texts.looking : texts.look}
             </Button>
           </Row>
         </Stack>

@@ -4,16 +4,19 @@ import { LinkButton } from '../design/button.tsx'
 import { EmptyState } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
 import { useTitle } from '../lib/title.ts'
+import { TEXTS } from '../texts/texts.ts'
 
-const BACK = <LinkButton href="/">Back to the start</LinkButton>
+const texts = TEXTS.notFound.page
+
+const BACK = <LinkButton href="/">{texts.back}</LinkButton>
 
 /** Shown for an unknown path. */
 export function NotFound() {
-  useTitle('Page not found')
+  useTitle(texts.title)
   return (
-    <Page title="Page not found">
-      <EmptyState icon={Compass} title="There is nothing at this address">
-        <p>The link may be cut off, or the page has moved.</p>
+    <Page title={texts.title}>
+      <EmptyState icon={Compass} title={texts.nothing}>
+        <p>{texts.cutOff}</p>
         {BACK}
       </EmptyState>
     </Page>
@@ -23,9 +26,9 @@ export function NotFound() {
 /** Shown when the tenant does not exist or the session may not see it. */
 export function NoTenant({ id }: { readonly id: string }) {
   return (
-    <Page title={`There is no workspace ${id}`}>
-      <EmptyState icon={Compass} title="Nothing to show">
-        <p>The workspace was deleted, or this session may not see it.</p>
+    <Page title={texts.noWorkspace(id)}>
+      <EmptyState icon={Compass} title={texts.nothingToShow}>
+        <p>{texts.deleted}</p>
         {BACK}
       </EmptyState>
     </Page>
@@ -41,9 +44,9 @@ interface NotAllowedProps {
 export function NotAllowed({ needed, isSample }: NotAllowedProps) {
   if (isSample) {
     return (
-      <Page title="Not with sample data">
-        <EmptyState icon={Lock} title="Nothing can be changed here">
-          <p>Switch the sample data off to use this page.</p>
+      <Page title={texts.notWithSample}>
+        <EmptyState icon={Lock} title={texts.noChange}>
+          <p>{texts.switchOff}</p>
           {BACK}
         </EmptyState>
       </Page>
@@ -51,21 +54,18 @@ export function NotAllowed({ needed, isSample }: NotAllowedProps) {
   }
   if (needed !== 'operator') {
     return (
-      <Page title={`This page is for ${needed}s`}>
-        <EmptyState icon={Lock} title="Your role does not open it">
-          <p>An admin of your workspace can give you another role.</p>
+      <Page title={texts.forRole[needed]}>
+        <EmptyState icon={Lock} title={texts.yourRole}>
+          <p>{texts.adminCan}</p>
           {BACK}
         </EmptyState>
       </Page>
     )
   }
   return (
-    <Page title="This page is for operators">
-      <EmptyState icon={Lock} title="You are signed in to one workspace">
-        <p>
-          An operator opens this page with the link that <code>./ipid dashboard</code> prints on the machine where ipid
-          runs.
-        </p>
+    <Page title={texts.forOperators}>
+      <EmptyState icon={Lock} title={texts.oneWorkspace}>
+        <p>{texts.operatorOpens(<code>./ipid dashboard</code>)}</p>
         {BACK}
       </EmptyState>
     </Page>

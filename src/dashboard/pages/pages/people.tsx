@@ -12,13 +12,15 @@ import { Section } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
-import { counted } from '../lib/format.ts'
 import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { Invite } from './people/invite.tsx'
 import { Made } from './people/made.tsx'
 import { PersonList } from './people/person-list.tsx'
+
+const texts = TEXTS.people.list
 
 const LOOK_EVERY_MS = 15_000
 
@@ -40,27 +42,27 @@ export function People({ tenant }: { readonly tenant: string }) {
   const end = (id: string, done: string, maker?: string) =>
     act(async () => {
       await post<EndedAnswer>(`${path}/end`, { id })
-      if (maker !== undefined) setLeft({ maker, title: 'The session was ended' })
+      if (maker !== undefined) setLeft({ maker, title: texts.sessionEnded })
       return done
     })
   const signOut = ({ id, name }: ListedPerson) =>
     act(async () => {
       await post<EndedAnswer>(`${path}/sign-out`, { person: id })
-      return `${name} was signed out everywhere.`
+      return texts.signedOut(name ?? texts.noName)
     })
   const setRole = ({ id, name }: ListedPerson, role: TenantRole) =>
     act(async () => {
       await post(`${path}/role`, { person: id, role })
-      return `${name} is ${role === 'admin' ? 'an' : 'a'} ${role} now.`
+      return texts.isNow[role](name ?? texts.noName)
     })
   const signOutAll = () =>
     act(async () => {
       const { sessions, links } = await post<SignedOutAnswer>(`/api/tenants/${tenant}/sign-out`)
-      return `Ended: ${counted(sessions, 'session')}, ${counted(links, 'link')} not opened yet.`
+      return texts.ended(sessions, links)
     })
   const invite = (
     <Button variant="primary" icon={UserPlus} onClick={() => setInvited('new')}>
-      Invite a person
+      {texts.invite}
     </Button>
   )
   const { people = [], operators = [] } = list.value ?? {}
@@ -71,14 +73,14 @@ export function People({ tenant }: { readonly tenant: string }) {
       {list.value === undefined && list.error === undefined && <Loading rows={3} rowHeight={44} />}
       {list.value !== undefined && (
         <Section
-          title="People"
-          description={`Who may use ${tenant}, and where they are signed in. Viewers read, members also change, admins also manage people, keys and sources.`}
+          title={texts.title}
+          description={texts.about(tenant)}
           actions={
             people.length > 0 && (
               <>
                 {role === 'operator' && (
                   <Button variant="danger" disabled={acting.isBusy} onClick={signOutAll}>
-                    Sign all members out
+                    {texts.signAllOut}
                   </Button>
                 )}
                 {invite}
@@ -87,14 +89,14 @@ export function People({ tenant }: { readonly tenant: string }) {
           }
         >
           {people.length === 0 ? (
-            <EmptyState title="There is no member yet" icon={UsersRound}>
-              <p>An invitation is a link that signs one person in, once.</p>
+            <EmptyState title={texts.none} icon={UsersRound}>
+              <p>{texts.aboutInvitation}</p>
               {invite}
             </EmptyState>
           ) : (
             <PersonList
-              label="Members"
-              nameless="No name"
+              label={texts.members}
+              nameless={texts.noName}
               people={people}
               onEnd={end}
               onInvite={setInvited}
@@ -107,8 +109,13 @@ export function People({ tenant }: { readonly tenant: string }) {
         </Section>
       )}
       {operators.length > 0 && (
-        <Section title="Operators" description="They see every workspace. Only operators see this list.">
-          <PersonList label="Operators" nameless="Operator" people={operators} onEnd={(id, done) => end(id, done)} />
+        <Section title={texts.operators} description={texts.aboutOperators}>
+          <PersonList
+            label={texts.operators}
+            nameless={texts.operator}
+            people={operators}
+            onEnd={(id, done) => end(id, done)}
+          />
         </Section>
       )}
       {invited !== undefined && (
@@ -125,7 +132,7 @@ export function People({ tenant }: { readonly tenant: string }) {
           person={removed}
           onRemoved={() => {
             setRemoved(undefined)
-            setLeft({ maker: `person:${removed.id}`, title: `${removed.name} was removed` })
+            setLeft({ maker: `person:${removed.id}`, title: texts.removed(removed.name ?? texts.noName) })
             list.reload()
           }}
           onClose={() => setRemoved(undefined)}
@@ -149,33 +156,28 @@ interface RemoveProps {
 /** Confirms the removal of a person, and names its effect. */
 function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps) {
   const { isBusy, error, run } = useAction()
+  const name = person.name ?? texts.noName
   const remove = () =>
     run(async () => {
       await post(`/api/tenants/${tenant}/people/remove`, { person: person.id })
-      toast({ text: `${person.name} was removed.` })
+      toast({ text: texts.removedNow(name) })
       onRemoved()
     })
   return (
     <Dialog
-      title={`Remove ${person.name}?`}
+      title={texts.removeOf(name)}
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Keep</Button>
+          <Button onClick={onClose}>{TEXTS.words.buttons.keep}</Button>
           <Button variant="danger" disabled={isBusy} onClick={remove}>
-            Remove person
+            {texts.remove}
           </Button>
         </>
       }
     >
-      <Text>
-        They are signed out everywhere at once. Links that they did not open, invitations that they made and that were
-        not opened, and lists and companies that they shared stop working.
-      </Text>
-      <Text tone="soft">
-        Name and e-mail address are deleted here. Their changes keep their name. The next step lists the keys, sources,
-        alerts and people that they added, which keep working until you end them. They may also have seen other keys.
-      </Text>
+      <Text>{texts.aboutRemoval}</Text>
+      <Text tone="soft">{texts.whatStays}</Text>
       <FieldError error={error} />
     </Dialog>
   )

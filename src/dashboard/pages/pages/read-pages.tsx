@@ -20,12 +20,15 @@ import { Sparkline } from '../design/sparkline.tsx'
 import { Table, type TableSort } from '../design/table.tsx'
 import { companiesPath, companyPath } from '../lib/company-links.ts'
 import { trailAmong } from '../lib/company-trail.ts'
-import { counted, number } from '../lib/format.ts'
+import { number } from '../lib/format.ts'
 import { pageDays, pageDaysChange } from '../lib/page-days.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { PageTabs } from './read-pages/page-tabs.tsx'
+
+const texts = TEXTS.readPages.page
 
 const REFRESH_MS = 60_000
 const SORTS = ['companies', 'visits', 'events'] as const
@@ -43,8 +46,8 @@ export function ReadPages({ parameters }: PageProps) {
   const rows = value?.rows ?? []
   return (
     <Page
-      title="Pages"
-      description="Which of your pages companies read, and which companies read them. An event counts on its own day (UTC)."
+      title={texts.title}
+      description={texts.about}
       actions={
         <DateRange
           value={range}
@@ -56,16 +59,16 @@ export function ReadPages({ parameters }: PageProps) {
       <Row justify="between">
         <TextInput
           type="search"
-          label="Search pages"
+          label={texts.search}
           isLabelHidden
-          placeholder="For example pricing"
+          placeholder={texts.forExample}
           maxLength={PAGE_LIMITS.searchMaxChars}
           value={search}
           onInput={(text) => set({ q: text, rows: '' }, true)}
         />
         <Text tone="soft" role="status">
-          {value === undefined ? '' : counted(value.total, 'page')}
-          {isLoading && value !== undefined ? ' · loading…' : ''}
+          {value === undefined ? '' : texts.count(value.total)}
+          {isLoading && value !== undefined ? texts.loading : ''}
         </Text>
       </Row>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
@@ -87,11 +90,11 @@ export function ReadPages({ parameters }: PageProps) {
       {value !== undefined && value.total > rows.length && rows.length > 0 && (
         <Row>
           {shown < PAGE_LIMITS.rowsMax ? (
-            <Button onClick={() => set({ rows: String(PAGE_LIMITS.rowsMax) }, true)}>Show more</Button>
+            <Button onClick={() => set({ rows: String(PAGE_LIMITS.rowsMax) }, true)}>
+              {TEXTS.words.buttons.showMore}
+            </Button>
           ) : (
-            <Text tone="soft">
-              The first {number(rows.length)} of {number(value.total)}. Search to find others.
-            </Text>
+            <Text tone="soft">{texts.first(number(rows.length), number(value.total))}</Text>
           )}
         </Row>
       )}
@@ -108,18 +111,16 @@ interface NothingProps {
 function Nothing({ tenant, search, onClear }: NothingProps) {
   if (search !== '') {
     return (
-      <EmptyState title="No page matches" icon={FileText}>
-        <Text>No known company read a page with “{search}” in its address on these days.</Text>
-        <Button onClick={onClear}>Clear the search</Button>
+      <EmptyState title={texts.noMatch} icon={FileText}>
+        <Text>{texts.noneWith(search)}</Text>
+        <Button onClick={onClear}>{texts.clear}</Button>
       </EmptyState>
     )
   }
   return (
-    <EmptyState title="No known company read a page on these days" icon={FileText}>
-      <Text isMeasured>
-        Choose more days. If events arrive and this stays empty, they name no page: send the URL of the page as url.
-      </Text>
-      <LinkButton href={`/t/${tenant}/sources`}>See the sources</LinkButton>
+    <EmptyState title={texts.none} icon={FileText}>
+      <Text isMeasured>{texts.moreDays}</Text>
+      <LinkButton href={`/t/${tenant}/sources`}>{texts.sources}</LinkButton>
     </EmptyState>
   )
 }
@@ -142,7 +143,7 @@ function PageTable({ tenant, rows, days, sort, onSort, open, onOpen }: PageTable
   const most = Math.max(0, ...rows.flatMap(({ daily_visits }) => daily_visits.slice(-SPARK_DAYS)))
   return (
     <Table
-      label="Pages"
+      label={texts.title}
       rows={rows}
       keyOf={keyOf}
       sort={sort}
@@ -153,7 +154,7 @@ function PageTable({ tenant, rows, days, sort, onSort, open, onOpen }: PageTable
       columns={[
         {
           key: 'page',
-          label: 'Page',
+          label: texts.page,
           text: 420,
           render: ({ host, path }) => (
             <Link href={companiesPath(tenant, { ...days, page: { host, path } })} title={`${host}${path}`}>
@@ -163,14 +164,14 @@ function PageTable({ tenant, rows, days, sort, onSort, open, onOpen }: PageTable
         },
         {
           key: 'companies',
-          label: 'Companies',
+          label: TEXTS.words.fields.companies,
           isNumber: true,
           sort: 'desc',
           render: ({ companies }) => number(companies),
         },
         {
           key: 'which',
-          label: 'Which',
+          label: texts.which,
           inCard: 'whole',
           render: (row) => (
             <Row gap={2}>
@@ -183,24 +184,36 @@ function PageTable({ tenant, rows, days, sort, onSort, open, onOpen }: PageTable
                 aria-expanded={keyOf(row) === open}
                 onClick={() => onOpen(keyOf(row) === open ? '' : keyOf(row))}
               >
-                {keyOf(row) === open ? 'Hide' : 'Show'}
-                <Hidden> companies that read {row.path}</Hidden>
+                {keyOf(row) === open ? texts.hide : texts.show}
+                <Hidden> {texts.whoRead(row.path)}</Hidden>
               </Button>
             </Row>
           ),
         },
-        { key: 'visits', label: 'Visits', isNumber: true, sort: 'desc', render: ({ visits }) => number(visits) },
-        { key: 'events', label: 'Events', isNumber: true, sort: 'desc', render: ({ events }) => number(events) },
+        {
+          key: 'visits',
+          label: TEXTS.words.fields.visits,
+          isNumber: true,
+          sort: 'desc',
+          render: ({ visits }) => number(visits),
+        },
+        {
+          key: 'events',
+          label: TEXTS.words.fields.events,
+          isNumber: true,
+          sort: 'desc',
+          render: ({ events }) => number(events),
+        },
         {
           key: 'trend',
-          label: 'Visits by day',
+          label: texts.byDay,
           inCard: 'hidden',
           render: ({ daily_visits: values, visits }) => (
             <Sparkline
               values={values.slice(-SPARK_DAYS)}
               days={Math.min(SPARK_DAYS, values.length)}
               most={most}
-              label={`${counted(visits, 'visit')} in ${counted(values.length, 'day')}`}
+              label={texts.trend(visits, values.length)}
             />
           ),
         },
@@ -234,12 +247,12 @@ function Readers({ tenant, page: { host, path, companies }, days }: ReadersProps
           state: trail,
           mark: <Avatar name={name} id={company_id} size={20} />,
           value: visits,
-          text: counted(visits, 'visit'),
+          text: TEXTS.words.counts.visits(visits),
         }))}
       />
       {companies > value.companies.length && (
         <Text tone="soft" isSmall>
-          The {number(value.companies.length)} with the most visits of {number(companies)}.
+          {texts.most(number(value.companies.length), number(companies))}
         </Text>
       )}
     </Stack>

@@ -15,12 +15,15 @@ import { companiesPath, companyPath } from '../lib/company-links.ts'
 import { trailAmong } from '../lib/company-trail.ts'
 import { DAY_CLOCKS, type DayClock, dayTitle } from '../lib/day-clock.ts'
 import { daysBetween } from '../lib/days.ts'
-import { counted, number, percent } from '../lib/format.ts'
+import { number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { isFiltered, kindsOf } from './received/kinds.ts'
 import { Reasons, sumOf } from './received/reasons.tsx'
+
+const texts = TEXTS.received.page
 
 const SPANS = ['7', '30', '90']
 const REFRESH_MS = 30_000
@@ -38,22 +41,22 @@ export function Received({ parameters }: PageProps) {
   useEffect(() => setEveryMs(value?.outcomes.length === 0 ? REFRESH_EMPTY_MS : REFRESH_MS), [value])
   return (
     <Page
-      title="Received events"
-      description="Received events, their results, and the reasons."
-      back={{ href: `/t/${tenant}/home`, label: 'Home' }}
+      title={texts.title}
+      description={texts.about}
+      back={{ href: `/t/${tenant}/home`, label: texts.home }}
       actions={
         <>
           <Select
-            label="Count events by"
+            label={texts.countBy}
             isLabelHidden
             value={clock}
             options={Object.entries(DAY_CLOCKS).map(([name, label]) => ({ value: name, label }))}
             onChange={(next) => set({ by: next === 'event' ? next : '' })}
           />
           <Segmented
-            label="Days"
+            label={texts.days}
             value={days}
-            options={SPANS.map((span) => ({ value: span, label: `${span} days` }))}
+            options={SPANS.map((span) => ({ value: span, label: TEXTS.words.counts.days(span) }))}
             onChange={(next) => set({ days: next })}
           />
         </>
@@ -63,8 +66,8 @@ export function Received({ parameters }: PageProps) {
       {value === undefined
         ? error === undefined && <Loading rows={8} rowHeight={32} />
         : value.outcomes.length + value.event_days.length === 0 && (
-            <EmptyState title="No event was received on these days">
-              <Text>Choose more days, or send events: Home says how.</Text>
+            <EmptyState title={texts.none}>
+              <Text>{texts.moreDays}</Text>
             </EmptyState>
           )}
       {value !== undefined && value.outcomes.length + value.event_days.length > 0 && (
@@ -99,79 +102,68 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
   }
   const events =
     clock === 'event'
-      ? [ofDays('company known', 1, 'known'), ofDays('company not known', 2, 'unknown')]
+      ? [ofDays(texts.known, 1, 'known'), ofDays(texts.unknown, 2, 'unknown')]
       : kindsOf(outcomes).map(({ name, colour, of }) => ({ name, colour, values: perDay(outcomes.filter(of)) }))
   return (
     <>
       <Stats>
         {clock === 'event' ? (
-          <Stat label="Events kept" value={number(happened)}>
-            that happened on these days
+          <Stat label={texts.kept} value={number(happened)}>
+            {texts.happened}
           </Stat>
         ) : (
-          <Stat label="Events received" value={number(received)}>
-            on these days; {number(kept)} kept
+          <Stat label={texts.received} value={number(received)}>
+            {texts.receivedKept(number(kept))}
           </Stat>
         )}
-        <Stat label="Companies seen" value={number(answer.companies_seen)} href={companiesPath(tenant, { from, to })}>
-          with an event of these days
+        <Stat label={texts.seen} value={number(answer.companies_seen)} href={companiesPath(tenant, { from, to })}>
+          {texts.ofDays}
         </Stat>
-        <Stat
-          label="New companies"
-          value={number(answer.companies_new)}
-          href={companiesPath(tenant, { newSince: from })}
-        >
-          whose first event is of these days
+        <Stat label={texts.new} value={number(answer.companies_new)} href={companiesPath(tenant, { newSince: from })}>
+          {texts.newOnDays}
         </Stat>
-        <Stat label="Filtered" value={received === 0 ? '–' : percent(filtered / received)}>
-          of the events received on these days
+        <Stat label={texts.filtered} value={received === 0 ? '–' : percent(filtered / received)}>
+          {texts.filteredOfReceived}
         </Stat>
       </Stats>
       <Section
-        title={clock === 'event' ? 'Events kept, by day of the event (UTC)' : 'Events by status, by day received (UTC)'}
-        description={
-          kept === happened ? undefined : (
-            <>
-              {counted(kept, 'kept event')} {kept === 1 ? 'was' : 'were'} received on these days, and {number(happened)}{' '}
-              happened on them: files and late events bring events of other days.
-            </>
-          )
-        }
+        title={clock === 'event' ? texts.byEventDay : texts.byReceivedDay}
+        description={kept === happened ? undefined : texts.otherDays(kept, happened)}
       >
         <Chart
-          label={clock === 'event' ? 'Events kept by day of the event' : 'Events by status and day received'}
+          label={clock === 'event' ? texts.chartKept : texts.chartStatus}
           dayTitle={dayTitle(clock)}
           days={all}
           series={events}
         />
-        {clock === 'event' && <Text tone="soft">Events that were not kept have only the day they were received.</Text>}
+        {clock === 'event' && <Text tone="soft">{texts.onlyReceived}</Text>}
       </Section>
-      <Section title="Companies, by day of the event (UTC)">
+      <Section title={texts.companies}>
         <Chart
-          label="Companies by day of the event"
+          label={texts.chartCompanies}
           dayTitle={dayTitle('event')}
           days={all}
           series={[
             {
-              name: 'seen before',
+              name: texts.seenBefore,
               colour: 1,
               values: all.map((text) => Math.max(0, ofDay(text, 'companies') - ofDay(text, 'new_companies'))),
             },
-            ofDays('new', 6, 'new_companies'),
+            ofDays(texts.isNew, 6, 'new_companies'),
           ]}
         />
       </Section>
       <Grid min={420} gap={5}>
         <Card
-          title="Top companies, by events of these days"
+          title={texts.top}
           actions={
             <LinkButton href={companiesPath(tenant, { from, to, sort: 'events' })} size="s" variant="quiet">
-              All companies
+              {texts.all}
             </LinkButton>
           }
         >
           {top.length === 0 ? (
-            <Text tone="soft">No company has an event of these days.</Text>
+            <Text tone="soft">{texts.noCompany}</Text>
           ) : (
             <BarList
               bars={top.map(({ company_id, name, events: count }) => ({
@@ -180,12 +172,12 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
                 href: companyPath(tenant, company_id),
                 state: trailAmong(top.map(({ company_id: id }) => id)),
                 value: count,
-                text: counted(count, 'event'),
+                text: TEXTS.words.counts.events(count),
               }))}
             />
           )}
         </Card>
-        <Card title="Received on these days and not kept">
+        <Card title={texts.notKept}>
           <Reasons rows={outcomes.filter(({ status }) => status !== 'stored')} received={received} />
         </Card>
       </Grid>

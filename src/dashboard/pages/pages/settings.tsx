@@ -7,6 +7,7 @@ import { Page } from '../design/page.tsx'
 import { Tabs } from '../design/tabs.tsx'
 import { RoleContext, useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { Crm } from './crm.tsx'
 import { HeatAndFit } from './heat-and-fit.tsx'
 import { People } from './people.tsx'
@@ -15,6 +16,8 @@ import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
 import { Rules } from './settings/rules.tsx'
 import { SharedLinks } from './shared-links.tsx'
+
+const texts = TEXTS.settings.tabs
 
 interface SettingsTab {
   /** After `/t/:tenant/settings`. */
@@ -28,14 +31,14 @@ interface SettingsTab {
 
 /** The tabs of Settings, in their order. Add a tab here: it becomes a page. */
 export const SETTINGS_TABS: readonly SettingsTab[] = [
-  { path: '', label: 'General', shows: General },
-  { path: '/people', label: 'People', shows: People, role: 'admin' },
-  { path: '/rules', label: 'Rules', shows: Rules },
-  { path: '/heat-and-fit', label: 'Heat and fit', shows: HeatAndFit, role: 'admin' },
-  { path: '/intent', label: 'Intent pages', shows: IntentPages },
-  { path: '/crm', label: 'HubSpot', shows: Crm, role: 'admin' },
-  { path: '/keys', label: 'API keys', shows: Keys, role: 'admin' },
-  { path: '/shared-links', label: 'Shared links', shows: SharedLinks },
+  { path: '', label: texts.general, shows: General },
+  { path: '/people', label: texts.people, shows: People, role: 'admin' },
+  { path: '/rules', label: texts.rules, shows: Rules },
+  { path: '/heat-and-fit', label: texts.heatAndFit, shows: HeatAndFit, role: 'admin' },
+  { path: '/intent', label: texts.intentPages, shows: IntentPages },
+  { path: '/crm', label: texts.hubSpot, shows: Crm, role: 'admin' },
+  { path: '/keys', label: texts.keys, shows: Keys, role: 'admin' },
+  { path: '/shared-links', label: texts.sharedLinks, shows: SharedLinks },
 ]
 
 /** The page of a tab. */
@@ -45,9 +48,9 @@ export function settingsPage({ path: current, shows: Sections }: SettingsTab): C
     const role = useContext(RoleContext)
     return (
       // The key makes sure that state of one tenant is never shown for another.
-      <Page key={tenant} title="Settings">
+      <Page key={tenant} title={texts.title}>
         <Tabs
-          label="Settings"
+          label={texts.title}
           tabs={SETTINGS_TABS.filter(({ role: needed = 'viewer' }) => isAtLeast(role, needed)).map(
             ({ path, label }) => ({
               href: `/t/${tenant}/settings${path}`,

@@ -15,6 +15,9 @@ import { toast } from '../design/toast.tsx'
 import { post } from '../lib/api.ts'
 import { COLUMNS } from '../lib/company-view.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.sharedLinks.page
 
 /** Links to lists and companies for people without an account: who made them, when they were used, and Revoke. */
 export function SharedLinks({ tenant }: { readonly tenant: string }) {
@@ -24,35 +27,38 @@ export function SharedLinks({ tenant }: { readonly tenant: string }) {
   const close = () => setRevoked(undefined)
   const revoke = async ({ id, name }: ListedSharedLink) => {
     await post(`${path}/revoke`, { id })
-    toast({ text: `The link to ${name} does not work any more.` })
+    toast({ text: texts.ended(name) })
     close()
     list.reload()
   }
   const links = list.value?.links
   return (
-    <Section
-      title="Shared links"
-      description="Lists and companies that people without an account can read. A link also ends when its maker is removed."
-    >
+    <Section title={texts.title} description={texts.about}>
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
       {links === undefined && list.error === undefined && <Loading rows={3} rowHeight={44} />}
       {links?.length === 0 && (
-        <EmptyState icon={Share2} title="Nothing is shared">
+        <EmptyState icon={Share2} title={texts.none}>
           <p>
-            Choose <b>Share</b> on the list of <Link href={`/t/${tenant}/companies`}>companies</Link> or on the page of
-            a company.
+            {texts.choose(
+              (text) => (
+                <b>{text}</b>
+              ),
+              (text) => (
+                <Link href={`/t/${tenant}/companies`}>{text}</Link>
+              ),
+            )}
           </p>
         </EmptyState>
       )}
       {links !== undefined && links.length > 0 && <LinkTable links={links} onRevoke={setRevoked} />}
       {revoked !== undefined && (
         <ConfirmDialog
-          title={`Revoke the link to ${revoked.name}?`}
-          confirm="Revoke link"
+          title={texts.revokeTitle(revoked.name)}
+          confirm={texts.revoke}
           onConfirm={() => revoke(revoked)}
           onClose={close}
         >
-          <Text>It stops working at once, for everybody who has it. This cannot be undone.</Text>
+          <Text>{texts.final}</Text>
         </ConfirmDialog>
       )}
     </Section>
@@ -67,13 +73,13 @@ interface LinkTableProps {
 function LinkTable({ links, onRevoke }: LinkTableProps) {
   return (
     <Table
-      label="Shared links"
+      label={texts.title}
       rows={links}
       keyOf={({ id }) => id}
       columns={[
         {
           key: 'name',
-          label: 'Title',
+          label: texts.name,
           text: 'wrap',
           render: (link) => (
             <Stack gap={1}>
@@ -88,31 +94,31 @@ function LinkTable({ links, onRevoke }: LinkTableProps) {
         },
         {
           key: 'columns',
-          label: 'Shows',
+          label: texts.shows,
           text: 'wrap',
           inCard: 'whole',
-          render: ({ columns }) => ['Company', ...columns.map(labelOf)].join(', '),
+          render: ({ columns }) => [TEXTS.words.fields.company, ...columns.map(labelOf)].join(', '),
         },
-        { key: 'maker', label: 'Made by', text: 'wrap', render: ({ made_by: name }) => name },
-        { key: 'created', label: 'Made', render: ({ created_at: at }) => <Time at={at} /> },
+        { key: 'maker', label: texts.madeBy, text: 'wrap', render: ({ made_by: name }) => name },
+        { key: 'created', label: texts.made, render: ({ created_at: at }) => <Time at={at} /> },
         {
           key: 'expires',
-          label: 'Ends',
-          render: ({ expires_at: at }) => (at === null ? <Soft>when revoked</Soft> : <Time at={at} />),
+          label: texts.ends,
+          render: ({ expires_at: at }) => (at === null ? <Soft>{texts.whenRevoked}</Soft> : <Time at={at} />),
         },
         {
           key: 'used',
-          label: 'Last opened',
-          render: ({ last_used: at }) => (at === null ? <Soft>never</Soft> : <Time at={at} isAgo />),
+          label: texts.lastOpened,
+          render: ({ last_used: at }) => (at === null ? <Soft>{texts.never}</Soft> : <Time at={at} isAgo />),
         },
         {
           key: 'actions',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: (link) => (
-            <Button size="s" aria-label={`Revoke the link to ${link.name}`} onClick={() => onRevoke(link)}>
-              Revoke
+            <Button size="s" aria-label={texts.revokeOf(link.name)} onClick={() => onRevoke(link)}>
+              {TEXTS.words.buttons.revoke}
             </Button>
           ),
         },
@@ -122,9 +128,9 @@ function LinkTable({ links, onRevoke }: LinkTableProps) {
 }
 
 function whatOf({ kind, of }: ListedSharedLink): string {
-  if (kind === 'segment') return of === null ? 'Its segment was removed: it does not work' : `Segment ${of}`
-  if (kind === 'company') return `Company ${of}`
-  return of === '' ? 'All companies' : `Companies with ${of}`
+  if (kind === 'segment') return of === null ? texts.noSegment : texts.segment(of)
+  if (kind === 'company') return texts.company(of ?? '')
+  return of === '' ? texts.allCompanies : texts.companiesWith(of ?? '')
 }
 
 function labelOf(column: ListedSharedLink['columns'][number]): string {

@@ -14,6 +14,9 @@ import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
 import { keepReturnPath } from '../lib/use-return.ts'
 import { Logo } from '../shell/logo.tsx'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.signIn.page
 
 /** Shown without a session: what ipid is, and the ways to sign in. */
 export function SignIn() {
@@ -29,26 +32,22 @@ export function SignIn() {
           ipid
         </p>
         <Stack gap={5}>
-          <h1>See which companies visit your website</h1>
+          <h1>{texts.title}</h1>
           {hasFailed && (
             <Notice tone="bad" role="alert">
-              <p>This link has been used already, or has expired.</p>
+              <p>{texts.used}</p>
             </Notice>
           )}
-          {location.pathname !== '/' && <Text>Sign in to see this page. It opens right after that.</Text>}
+          {location.pathname !== '/' && <Text>{texts.signIn}</Text>}
           {ways.value?.provider && <ProviderButton name={ways.value.provider} />}
           {ways.value?.can_email && <MailForm isSecond={ways.value.provider !== null} />}
-          <Text tone="soft">
-            {ways.value?.can_email || ways.value?.provider
-              ? 'With an invitation, open its link in this browser.'
-              : 'With an invitation, open its link in this browser. Without one, ask the person who invited you for a new link.'}
-          </Text>
-          <Disclosure summary="I run ipid" isOpen={hasOnlyLinks || undefined}>
+          <Text tone="soft">{ways.value?.can_email || ways.value?.provider ? texts.openLink : texts.askForLink}</Text>
+          <Disclosure summary={texts.operator} isOpen={hasOnlyLinks || undefined}>
             <Stack gap={2}>
               <Text tone="soft" isSmall>
-                Run this on the machine where ipid runs. It prints a link that works once, for 10 minutes.
+                {texts.runThis}
               </Text>
-              <CodeLine text="./ipid dashboard" label="Command for a sign-in link" />
+              <CodeLine text="./ipid dashboard" label={texts.command} />
             </Stack>
           </Disclosure>
         </Stack>
@@ -69,7 +68,7 @@ function ProviderButton({ name }: { name: string }) {
     <Stack gap={2}>
       <Row>
         <Button variant="primary" disabled={isBusy} onClick={go}>
-          Sign in with {name}
+          {texts.signInWith(name)}
         </Button>
       </Row>
       <FieldError error={error} />
@@ -89,12 +88,9 @@ function MailForm({ isSecond }: { isSecond: boolean }) {
   if (sentTo !== undefined) {
     return (
       <Notice tone="good" role="status">
-        <p>
-          If {sentTo} belongs to somebody here, a link is on its way. It works once, for 15 minutes. Look into the spam
-          folder too.
-        </p>
+        <p>{texts.onItsWay(sentTo)}</p>
         <Button size="s" onClick={() => setSentTo(undefined)}>
-          Use another address
+          {texts.another}
         </Button>
       </Notice>
     )
@@ -109,7 +105,7 @@ function MailForm({ isSecond }: { isSecond: boolean }) {
       <Stack gap={3}>
         <TextInput
           type="email"
-          label="Your e-mail address"
+          label={texts.email}
           required
           maxLength={254}
           autocomplete="email"
@@ -119,7 +115,7 @@ function MailForm({ isSecond }: { isSecond: boolean }) {
         <FieldError error={error} />
         <Row>
           <Button type="submit" variant={isSecond ? 'default' : 'primary'} disabled={isBusy}>
-            Mail me a link
+            {texts.mailMe}
           </Button>
         </Row>
       </Stack>
@@ -129,17 +125,27 @@ function MailForm({ isSecond }: { isSecond: boolean }) {
 
 /** Not of any customer. */
 const EXAMPLES = [
-  { name: 'Example Industries', why: 'read Pricing twice, and the customers page', visits: '14 visits', badge: 'hot' },
-  { name: 'Sample Logistics', why: 'came back after 5 weeks', visits: '6 visits', badge: undefined },
-  { name: 'Placeholder Bank', why: 'first seen today, from a search', visits: '2 visits', badge: 'new' },
+  {
+    name: texts.examples.industries,
+    why: texts.examples.readPricing,
+    visits: texts.examples.visits(14),
+    badge: texts.examples.hot,
+  },
+  { name: texts.examples.logistics, why: texts.examples.cameBack, visits: texts.examples.visits(6), badge: undefined },
+  {
+    name: texts.examples.bank,
+    why: texts.examples.firstSeen,
+    visits: texts.examples.visits(2),
+    badge: texts.examples.new,
+  },
 ] as const
 
 /** What the product shows, made of its own parts. */
 function Picture() {
   return (
-    <aside class="ui-sign-in-picture" aria-label="What ipid shows">
+    <aside class="ui-sign-in-picture" aria-label={texts.shows}>
       <div class="ui-sign-in-card">
-        <h2>Companies on your website</h2>
+        <h2>{texts.onYourSite}</h2>
         <ul>
           {EXAMPLES.map(({ name, why, visits, badge }) => (
             <li key={name}>
@@ -158,13 +164,13 @@ function Picture() {
           ))}
         </ul>
         <Text tone="soft" isSmall>
-          An example: these companies do not exist.
+          {texts.example}
         </Text>
       </div>
       <ul class="ui-sign-in-facts">
-        <li>No cookies, and no names of visitors: ipid recognises the organisation behind an address.</li>
-        <li>Your own office, bots, access providers and clouds are left out.</li>
-        <li>It runs where you run it: the data stay with you.</li>
+        <li>{texts.facts.noCookies}</li>
+        <li>{texts.facts.leftOut}</li>
+        <li>{texts.facts.yours}</li>
       </ul>
     </aside>
   )

@@ -12,12 +12,15 @@ import { number } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { ChangeSource } from './sources/change-source.tsx'
 import { CreateSource } from './sources/create-source.tsx'
 import { NewSource } from './sources/new-source.tsx'
 import { RevokeSource } from './sources/revoke-source.tsx'
 import { ShowSetup } from './sources/setup.tsx'
 import { SourceList } from './sources/source-list.tsx'
+
+const texts = TEXTS.sources.list
 
 const EVERY_MS = 10_000
 /** While a new source waits for its first event. */
@@ -47,14 +50,14 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   const isEmpty = sources.length === 0
   return (
     <Page
-      title="Sources"
-      description="Where events come from, and whether each source is healthy."
+      title={texts.title}
+      description={texts.about}
       actions={
         list.value !== undefined &&
         isAdmin &&
         !isAdding && (
           <Button variant="primary" icon={Plus} onClick={() => setAdding(true)}>
-            Add a source
+            {texts.add}
           </Button>
         )
       }
@@ -85,15 +88,12 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       {list.value === undefined && list.error === undefined && <Loading rows={6} rowHeight={32} />}
       {problem !== null && (
         <Notice tone="warn" role="status">
-          <p>The health of sources is not known now: {sentence(problem)} Events are still accepted.</p>
+          <p>{texts.healthUnknown(sentence(problem))}</p>
         </Notice>
       )}
       {list.value !== undefined && isEmpty && created === undefined && !isAdding && (
-        <EmptyState icon={Plug} title="There is no source yet">
-          <p>
-            A source is a key for one website, tool or log that already sees your visitors. Paste its text there, and
-            its events arrive here, each stored exactly once.
-          </p>
+        <EmptyState icon={Plug} title={texts.none}>
+          <p>{texts.aboutSource}</p>
         </EmptyState>
       )}
       {!isEmpty && (
@@ -101,15 +101,11 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       )}
       {total > sources.length && (
         <Text tone="soft">
-          The newest {number(sources.length)} of {number(total)} sources. <code>./ipid source list {tenant}</code> shows
-          all.
+          {texts.newest(number(sources.length), number(total), <code>./ipid source list {tenant}</code>)}
         </Text>
       )}
       {list.value !== undefined && !isEmpty && (
-        <Section
-          title="Companies by channel and campaign"
-          description="What brought the companies that visited in the last 30 days."
-        >
+        <Section title={texts.channels} description={texts.aboutChannels}>
           <CompaniesByChannel tenant={tenant} days={daysOfRange('30d')} />
         </Section>
       )}

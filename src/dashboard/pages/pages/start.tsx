@@ -6,19 +6,22 @@ import { EmptyState } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
 import type { PageProps } from '../lib/page-props.ts'
 import { useSession } from '../lib/session.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.start.page
 
 /** Redirects to the first tenant. Without a tenant, says how to create one. */
 export function Start() {
   const { tenants } = useSession()
   if (tenants[0] !== undefined) return <TenantStart parameters={{ tenant: tenants[0] }} />
   return (
-    <Page title="Welcome">
-      <EmptyState icon={Building} title="There is no tenant yet">
-        <p>Every event belongs to a tenant. Create the first here, or with a command.</p>
+    <Page title={texts.title}>
+      <EmptyState icon={Building} title={texts.none}>
+        <p>{texts.about}</p>
         <LinkButton variant="primary" href="/tenants">
-          Create the first
+          {texts.create}
         </LinkButton>
-        <CodeLine text="./ipid tenant create NAME" label="Command for a tenant" />
+        <CodeLine text="./ipid tenant create NAME" label={texts.command} />
       </EmptyState>
     </Page>
   )

@@ -10,11 +10,14 @@ import { Pulse } from '../design/pulse.tsx'
 import { Loading } from '../design/skeleton.tsx'
 import { Stat, Stats } from '../design/stat.tsx'
 import { Time } from '../design/time.tsx'
-import { bytes, capitalised, counted, duration, number, percent } from '../lib/format.ts'
+import { bytes, capitalised, duration, number, percent } from '../lib/format.ts'
 import { useEvents } from '../lib/use-events.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { DataSets } from './system/data-sets.tsx'
 import { type MayFail, TableSection } from './system/section.tsx'
 import { Backups, Days, Exports, Inserts, Jobs, Quotas, Sentinel, Waiting } from './system/work.tsx'
+
+const texts = TEXTS.system.page
 
 const TONES = { ok: 'good', warning: 'warn', stalled: 'bad' } as const
 
@@ -24,13 +27,12 @@ export function System() {
   const state = useEvents<SystemAnswer>('/api/system/live', 'status', setStatus)
   return (
     <Page
-      title="System"
-      description="Is every accepted event stored, and is anything about to prevent that?"
+      title={texts.title}
+      description={texts.about}
       actions={
         status !== undefined && (
           <Pulse state={state === 'open' ? 'good' : 'bad'}>
-            {state === 'open' ? 'As of ' : 'Not connected; as of '}
-            <Time at={status.at} />
+            {(state === 'open' ? texts.asOf : texts.notConnected)(<Time at={status.at} />)}
           </Pulse>
         )
       }
@@ -39,7 +41,7 @@ export function System() {
       {status === undefined && state !== 'lost' && <Loading rows={8} rowHeight={26} />}
       {status === undefined && state === 'lost' && (
         <Notice tone="bad" role="alert">
-          <p>The server does not answer or refuses the connection. Trying again; reload the page if this continues.</p>
+          <p>{texts.lost}</p>
         </Notice>
       )}
     </Page>
@@ -65,10 +67,7 @@ function Picture({ status }: { readonly status: SystemAnswer }) {
       <Waiting
         groups={status.waiting}
         failure={of('streams')}
-        note={
-          status.dedup !== null &&
-          `Dedup remembers ${counted(status.dedup.entries, 'event')}, in about ${bytes(status.dedup.bytes)}.`
-        }
+        note={status.dedup !== null && texts.dedup(status.dedup.entries, bytes(status.dedup.bytes))}
       />
       <Jobs batch={status.batch_jobs} bulk={status.bulk_jobs} failure={of('batch jobs') ?? of('bulk jobs')} />
       {(status.exports.worst.length > 0 || of('exports') !== undefined) && (
@@ -89,8 +88,8 @@ function Picture({ status }: { readonly status: SystemAnswer }) {
   )
 }
 
-const UNKNOWN = 'unknown'
-const UNREAD = 'it cannot be read now'
+const UNKNOWN = texts.unknown
+const UNREAD = texts.unread
 
 function Figures({ status }: { readonly status: SystemAnswer }) {
   const { last_minute: minute, oldest, redis, clickhouse, dead_letters: dead } = status
@@ -98,24 +97,20 @@ function Figures({ status }: { readonly status: SystemAnswer }) {
   const hasStreams = failureOf(status, 'streams') === undefined
   return (
     <Stats>
-      <Stat label="Events stored, last minute" value={hasMinute ? number(minute.stored) : UNKNOWN}>
-        {hasMinute
-          ? `${counted(minute.live_events, 'live event')}, ${counted(minute.batch_lines, 'line')} received`
-          : UNREAD}
+      <Stat label={texts.stored} value={hasMinute ? number(minute.stored) : UNKNOWN}>
+        {hasMinute ? texts.receivedLines(minute.live_events, minute.batch_lines) : UNREAD}
       </Stat>
-      <Stat label="Requests, last minute" value={hasMinute ? number(minute.requests) : UNKNOWN}>
-        {hasMinute ? `${number(minute.refused)} refused with 429` : UNREAD}
+      <Stat label={texts.requests} value={hasMinute ? number(minute.requests) : UNKNOWN}>
+        {hasMinute ? texts.refused(number(minute.refused)) : UNREAD}
       </Stat>
-      <Stat label="Oldest unfinished" value={oldest !== null ? duration(oldest.age_ms) : hasStreams ? 'none' : UNKNOWN}>
-        {oldest !== null ? oldest.where : hasStreams ? 'the queues are empty' : UNREAD}
+      <Stat label={texts.oldest} value={oldest !== null ? duration(oldest.age_ms) : hasStreams ? texts.none : UNKNOWN}>
+        {oldest !== null ? oldest.where : hasStreams ? texts.empty : UNREAD}
       </Stat>
-      <Stat label="Dead letters" value={hasStreams ? number(dead) : UNKNOWN}>
-        <Link href="/system/dead-letters">
-          {hasStreams && dead === 0 ? 'nothing to decide' : 'show, retry or discard'}
-        </Link>
+      <Stat label={texts.deadLetters} value={hasStreams ? number(dead) : UNKNOWN}>
+        <Link href="/system/dead-letters">{hasStreams && dead === 0 ? texts.nothingToDecide : texts.decide}</Link>
       </Stat>
-      <Memory title="Redis memory" used={redis?.used_bytes} max={redis?.max_bytes} share={redis?.used_share} />
-      <Memory title="ClickHouse memory" used={clickhouse?.memory_bytes} max={clickhouse?.memory_max_bytes} />
+      <Memory title={texts.redisMemory} used={redis?.used_bytes} max={redis?.max_bytes} share={redis?.used_share} />
+      <Memory title={texts.clickhouseMemory} used={clickhouse?.memory_bytes} max={clickhouse?.memory_max_bytes} />
     </Stats>
   )
 }
@@ -136,13 +131,13 @@ function Memory({ title, used, max = 0, share }: MemoryProps) {
     </Stat>
   )
   if (used === undefined) return part(UNKNOWN, UNREAD)
-  if (max === 0) return part(bytes(used), 'no limit is set')
+  if (max === 0) return part(bytes(used), texts.noLimit)
   const full = share ?? used / max
   return part(
     bytes(used),
     <>
-      {percent(full)} of {bytes(max)}
-      <Meter label={`${title}, share of its limit`} value={full} max={1} warnFrom={FULL} />
+      {texts.ofMax(percent(full), bytes(max))}
+      <Meter label={texts.shareOf(title)} value={full} max={1} warnFrom={FULL} />
     </>,
   )
 }
@@ -151,22 +146,22 @@ function Memory({ title, used, max = 0, share }: MemoryProps) {
 function Problems({ errors, failure }: { readonly errors: SystemAnswer['errors'] } & MayFail) {
   return (
     <TableSection
-      title="Last warnings and errors"
-      none="No recent warnings or errors."
+      title={texts.problems}
+      none={texts.noProblems}
       failure={failure}
       rows={errors}
       keyOf={({ at, process, message }) => `${at} ${process} ${message}`}
       columns={[
-        { key: 'when', label: 'When', render: ({ at }) => <Time at={at} isAgo /> },
+        { key: 'when', label: texts.when, render: ({ at }) => <Time at={at} isAgo /> },
         {
           key: 'level',
-          label: 'Level',
+          label: texts.level,
           inCard: 'plain',
           render: ({ level }) => <Badge tone={level === 'warn' ? 'warn' : 'bad'}>{level}</Badge>,
         },
-        { key: 'process', label: 'Process', inCard: 'plain', render: ({ process }) => process },
-        { key: 'what', label: 'What', text: 'wrap', inCard: 'whole', render: ({ message }) => message },
-        { key: 'times', label: 'Times', isNumber: true, render: ({ times }) => number(times) },
+        { key: 'process', label: texts.process, inCard: 'plain', render: ({ process }) => process },
+        { key: 'what', label: texts.what, text: 'wrap', inCard: 'whole', render: ({ message }) => message },
+        { key: 'times', label: texts.times, isNumber: true, render: ({ times }) => number(times) },
       ]}
     />
   )
@@ -176,17 +171,17 @@ function Problems({ errors, failure }: { readonly errors: SystemAnswer['errors']
 function Processes({ processes, failure }: { readonly processes: SystemAnswer['processes'] } & MayFail) {
   return (
     <TableSection
-      title="Processes"
-      none="No process has reported in the last 20 seconds."
+      title={texts.processes}
+      none={texts.noProcess}
       failure={failure}
       rows={processes}
       keyOf={({ host, pid }) => `${host} ${pid}`}
       columns={[
-        { key: 'roles', label: 'Roles', render: ({ roles }) => roles.join(', ') },
-        { key: 'machine', label: 'Machine', render: ({ host }) => host },
-        { key: 'pid', label: 'Process id', isNumber: true, render: ({ pid }) => pid },
-        { key: 'version', label: 'Version', render: ({ version }) => version },
-        { key: 'since', label: 'Runs since', render: ({ started_at: at }) => <Time at={at} /> },
+        { key: 'roles', label: texts.roles, render: ({ roles }) => roles.join(', ') },
+        { key: 'machine', label: texts.machine, render: ({ host }) => host },
+        { key: 'pid', label: texts.pid, isNumber: true, render: ({ pid }) => pid },
+        { key: 'version', label: texts.version, render: ({ version }) => version },
+        { key: 'since', label: texts.since, render: ({ started_at: at }) => <Time at={at} /> },
       ]}
     />
   )

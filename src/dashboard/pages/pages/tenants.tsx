@@ -17,7 +17,10 @@ import { number } from '../lib/format.ts'
 import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { Invite } from './people/invite.tsx'
+
+const texts = TEXTS.tenants.page
 
 type Plans = TenantsAnswer['plans']
 
@@ -32,18 +35,15 @@ export function Tenants() {
   }
   const { tenants, plans } = list.value ?? {}
   return (
-    <Page
-      title="Tenants"
-      description="Every event belongs to a tenant. A tenant has keys, rules, a plan and members of its own."
-    >
+    <Page title={texts.title} description={texts.about}>
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
       {tenants === undefined || plans === undefined ? (
         list.error === undefined && <Loading rows={6} />
       ) : (
         <>
           {tenants.length === 0 ? (
-            <EmptyState icon={Building} title="There is no tenant yet">
-              <p>Create the first below, then generate a key in its settings.</p>
+            <EmptyState icon={Building} title={texts.none}>
+              <p>{texts.createBelow}</p>
             </EmptyState>
           ) : (
             <TenantTable tenants={tenants} plans={plans} onChanged={changed} onInvite={setInvited} />
@@ -67,19 +67,19 @@ interface TenantTableProps {
 function TenantTable({ tenants, plans, onChanged, onInvite }: TenantTableProps) {
   return (
     <Table
-      label="Tenants"
+      label={texts.title}
       rows={tenants}
       keyOf={({ id }) => id}
       columns={[
         {
           key: 'tenant',
-          label: 'Tenant',
+          label: texts.tenant,
           render: ({ id, deleting }) => (
             <Row gap={2} isOneLine>
               <Avatar name={id} id={id} />
               {deleting ? (
                 <>
-                  {id} <Badge tone="warn">being deleted</Badge>
+                  {id} <Badge tone="warn">{texts.deleting}</Badge>
                 </>
               ) : (
                 <Link href={`/t/${id}/settings`}>{id}</Link>
@@ -89,23 +89,23 @@ function TenantTable({ tenants, plans, onChanged, onInvite }: TenantTableProps) 
         },
         {
           key: 'plan',
-          label: 'Plan',
+          label: texts.plan,
           inCard: 'whole',
           render: (tenant) =>
             tenant.deleting ? tenant.plan : <PlanChoice tenant={tenant} plans={plans} onChanged={onChanged} />,
         },
-        { key: 'created', label: 'Created', render: ({ created_at: at }) => <Time at={at} /> },
-        { key: 'archive', label: 'Archive', render: ({ archive }) => (archive ? 'on' : 'off') },
-        { key: 'addresses', label: 'Addresses', render: ({ addresses }) => addresses },
+        { key: 'created', label: texts.created, render: ({ created_at: at }) => <Time at={at} /> },
+        { key: 'archive', label: texts.archive, render: ({ archive }) => (archive ? texts.on : texts.off) },
+        { key: 'addresses', label: texts.addresses, render: ({ addresses }) => addresses },
         {
           key: 'actions',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: ({ id, deleting }) =>
             !deleting && (
-              <Button size="s" icon={UserPlus} aria-label={`Invite a person to ${id}`} onClick={() => onInvite(id)}>
-                Invite a person
+              <Button size="s" icon={UserPlus} aria-label={texts.inviteTo(id)} onClick={() => onInvite(id)}>
+                {texts.invite}
               </Button>
             ),
         },
@@ -128,7 +128,7 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
       onCreated()
     })
   return (
-    <Card title="Create a tenant">
+    <Card title={texts.createTitle}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -138,27 +138,24 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
         <Stack gap={3}>
           <Row align="end">
             <TextInput
-              label="Name, which stays"
+              label={texts.name}
               required
               maxLength={64}
               autocomplete="off"
               spellcheck={false}
-              placeholder="a-z, 0-9 and -"
+              placeholder={texts.nameExample}
               value={name}
               onInput={setName}
             />
-            <Select label="Plan" value={plan} options={optionsOf(plans)} onChange={setPlan} />
+            <Select label={texts.plan} value={plan} options={optionsOf(plans)} onChange={setPlan} />
             <Button type="submit" variant="primary" disabled={creating.isBusy}>
-              Create tenant
+              {texts.create}
             </Button>
           </Row>
           <FieldError error={creating.error} />
           <Text role="status">
-            {made !== undefined && (
-              <>
-                {made} was created. Next: <Link href={`/t/${made}/settings/keys`}>generate its first key</Link>
-              </>
-            )}
+            {made !== undefined &&
+              texts.createdNext(made, (text) => <Link href={`/t/${made}/settings/keys`}>{text}</Link>)}
           </Text>
         </Stack>
       </form>
@@ -189,24 +186,21 @@ function PlanChoice({ tenant, plans, onChanged }: PlanChoiceProps) {
   return (
     <Row gap={2} isOneLine>
       <Select
-        label={`Plan of ${tenant.id}`}
+        label={texts.planOf(tenant.id)}
         isLabelHidden
         isSmall
         value={chosen}
         error={saving.error}
-        options={[
-          ...(isKnown ? [] : [{ value: tenant.plan, label: `${tenant.plan} (does not exist)` }]),
-          ...optionsOf(plans),
-        ]}
+        options={[...(isKnown ? [] : [{ value: tenant.plan, label: texts.noPlan(tenant.plan) }]), ...optionsOf(plans)]}
         onChange={setChosen}
       />
       <Button
         size="s"
-        aria-label={`Save the plan of ${tenant.id}`}
+        aria-label={texts.savePlanOf(tenant.id)}
         disabled={chosen === tenant.plan || saving.isBusy}
         onClick={save}
       >
-        Save
+        {TEXTS.words.buttons.save}
       </Button>
     </Row>
   )
@@ -214,24 +208,24 @@ function PlanChoice({ tenant, plans, onChanged }: PlanChoiceProps) {
 
 function PlanTable({ plans }: { readonly plans: Plans }) {
   return (
-    <Section title="Plans">
+    <Section title={texts.plans}>
       <Table
-        label="Plans"
+        label={texts.plans}
         rows={plans}
         keyOf={({ name }) => name}
         columns={[
-          { key: 'plan', label: 'Plan', render: ({ name }) => name },
-          { key: 'rate', label: 'Requests per second', isNumber: true, render: ({ limits }) => number(limits.rate) },
-          { key: 'burst', label: 'At once', isNumber: true, render: ({ limits }) => number(limits.burst) },
+          { key: 'plan', label: texts.plan, render: ({ name }) => name },
+          { key: 'rate', label: texts.rate, isNumber: true, render: ({ limits }) => number(limits.rate) },
+          { key: 'burst', label: texts.atOnce, isNumber: true, render: ({ limits }) => number(limits.burst) },
           {
             key: 'lookups',
-            label: 'Lookups a day (UTC)',
+            label: texts.lookups,
             isNumber: true,
             render: ({ limits }) => number(limits.daily_lookups),
           },
           {
             key: 'accounts',
-            label: 'Tracked accounts a month (UTC)',
+            label: texts.accounts,
             isNumber: true,
             render: ({ limits }) => number(limits.monthly_accounts),
           },

@@ -20,21 +20,19 @@ import { Loading } from '../design/skeleton.tsx'
 import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { Time } from '../design/time.tsx'
-import { counted, number } from '../lib/format.ts'
+import { number } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { MakeCompany } from './unknown-networks/make-company.tsx'
+
+const texts = TEXTS.unknownNetworks.page
 
 const SPANS = ['7', '30', '90']
 const REFRESH_MS = 60_000
 
-const REASONS: Readonly<Record<UnknownReason, string>> = {
-  doubtful: 'Doubtful name',
-  unnamed: 'Private, or no name',
-  kept: 'Kept by a rule',
-  unknown: 'No data',
-}
+const REASONS: Readonly<Record<UnknownReason, string>> = texts.reasons
 
 /** The networks of visits without a company, and a rule that makes one a company. */
 export function UnknownNetworks({ parameters }: PageProps) {
@@ -49,14 +47,14 @@ export function UnknownNetworks({ parameters }: PageProps) {
   const left = (value?.total ?? 0) - (value?.networks.length ?? 0)
   return (
     <Page
-      title="Visits without a company"
-      description="Some names may be those of access providers or hosters. Their visits are stored without a company, until you say that it is one."
-      back={{ href: `/t/${tenant}/companies`, label: 'Companies' }}
+      title={texts.title}
+      description={texts.about}
+      back={{ href: `/t/${tenant}/companies`, label: TEXTS.words.fields.companies }}
       actions={
         <Segmented
-          label="Days"
+          label={texts.days}
           value={days}
-          options={SPANS.map((span) => ({ value: span, label: `${span} days` }))}
+          options={SPANS.map((span) => ({ value: span, label: TEXTS.words.counts.days(span) }))}
           onChange={(next) => set({ days: next, rows: '' })}
         />
       }
@@ -64,16 +62,14 @@ export function UnknownNetworks({ parameters }: PageProps) {
       <PastJob tenant={tenant} ended={reload} />
       <Row justify="between">
         <Text role="status" tone="soft">
-          {value === undefined
-            ? ' '
-            : `${counted(value.visits, 'visit')} from ${counted(value.total, 'network')}${isLoading ? ' · loading…' : ''}`}
+          {value === undefined ? ' ' : texts.summary(value.visits, value.total) + (isLoading ? texts.loading : '')}
         </Text>
         <Select
-          label="Why there is no company"
+          label={texts.why}
           isLabelHidden
           value={reason}
           options={[
-            { value: '', label: 'All reasons' },
+            { value: '', label: texts.allReasons },
             ...UNKNOWN_REASONS.map((name) => ({ value: name, label: REASONS[name] })),
           ]}
           onChange={(next) => set({ reason: next, rows: '' })}
@@ -82,8 +78,8 @@ export function UnknownNetworks({ parameters }: PageProps) {
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined && error === undefined && <Loading rows={10} rowHeight={36} />}
       {value !== undefined && value.networks.length === 0 && (
-        <EmptyState icon={CircleHelp} title="No such visit on these days">
-          <p>{reason === '' ? 'All stored visits have a company.' : 'Choose more days, or another reason.'}</p>
+        <EmptyState icon={CircleHelp} title={texts.none}>
+          <p>{reason === '' ? texts.allKnown : texts.moreDays}</p>
         </EmptyState>
       )}
       {value !== undefined && value.networks.length > 0 && (
@@ -92,9 +88,9 @@ export function UnknownNetworks({ parameters }: PageProps) {
       {left > 0 && (
         <Row>
           {limit < UNKNOWN_LIMITS.rowsMax ? (
-            <Button onClick={() => set({ rows: 'all' }, true)}>Show more</Button>
+            <Button onClick={() => set({ rows: 'all' }, true)}>{TEXTS.words.buttons.showMore}</Button>
           ) : (
-            <Text tone="soft">{counted(left, 'more network')} with fewer visits.</Text>
+            <Text tone="soft">{texts.more(left)}</Text>
           )}
         </Row>
       )}
@@ -114,25 +110,30 @@ interface NetworksProps {
 function Networks({ tenant, networks, onMake }: NetworksProps) {
   return (
     <Table
-      label="Networks"
+      label={texts.networks}
       rows={networks}
       keyOf={({ asn, name, reason }) => `${asn} ${reason} ${name}`}
       hasKeys
       columns={[
-        { key: 'network', label: 'Network', text: 320, render: (network) => <Name network={network} /> },
-        { key: 'why', label: 'Why', inCard: 'plain', render: ({ reason }) => REASONS[reason] },
+        { key: 'network', label: texts.network, text: 320, render: (network) => <Name network={network} /> },
+        { key: 'why', label: texts.whyColumn, inCard: 'plain', render: ({ reason }) => REASONS[reason] },
         {
           key: 'country',
-          label: 'Country',
+          label: TEXTS.words.fields.country,
           inCard: 'plain',
           leaves: 2,
           render: ({ country_code: code }) => <Country code={code} />,
         },
-        { key: 'visits', label: 'Visits', isNumber: true, render: ({ visits }) => number(visits) },
-        { key: 'last', label: 'Last seen', leaves: 1, render: ({ last_seen }) => <Time at={last_seen} isAgo /> },
+        { key: 'visits', label: TEXTS.words.fields.visits, isNumber: true, render: ({ visits }) => number(visits) },
+        {
+          key: 'last',
+          label: TEXTS.words.fields.lastSeen,
+          leaves: 1,
+          render: ({ last_seen }) => <Time at={last_seen} isAgo />,
+        },
         {
           key: 'actions',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: (network) => <Action tenant={tenant} network={network} onMake={onMake} />,
@@ -145,7 +146,7 @@ function Networks({ tenant, networks, onMake }: NetworksProps) {
 function Name({ network: { asn, as_name, name, reason } }: { readonly network: UnknownNetwork }) {
   return (
     <>
-      {as_name || name || <Soft>{reason === 'unknown' ? 'not known' : 'name left out'}</Soft>}
+      {as_name || name || <Soft>{reason === 'unknown' ? texts.notKnown : texts.leftOut}</Soft>}
       {asn > 0 && (
         <Text as="span" tone="soft" isSmall>
           {' '}
@@ -158,11 +159,11 @@ function Name({ network: { asn, as_name, name, reason } }: { readonly network: U
 
 function Action({ tenant, network, onMake }: Omit<NetworksProps, 'networks'> & { readonly network: UnknownNetwork }) {
   const { asn, reason, rule, as_name } = network
-  if (rule !== null) return <Link href={`/t/${tenant}/settings/rules`}>New visits have a company</Link>
+  if (rule !== null) return <Link href={`/t/${tenant}/settings/rules`}>{texts.haveCompany}</Link>
   if (asn === 0 || reason === 'kept') return null
   return (
-    <Button size="s" aria-label={`Make it a company…: AS${asn} ${as_name}`} onClick={() => onMake(network)}>
-      Make it a company…
+    <Button size="s" aria-label={texts.makeOf(asn, as_name)} onClick={() => onMake(network)}>
+      {texts.make}
     </Button>
   )
 }

@@ -7,15 +7,18 @@ import { List, Row, Text } from '../design/layout.tsx'
 import { EmptyState, Notice, Problem } from '../design/notice.tsx'
 import { Page, Section } from '../design/page.tsx'
 import { Loading } from '../design/skeleton.tsx'
-import { bytes, number } from '../lib/format.ts'
+import { bytes } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { dismissTransfer, useTransfers } from '../lib/transfers.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { DropZone, useDroppedFiles } from './uploads/drop-zone.tsx'
 import { FilePreview } from './uploads/file-preview.tsx'
 import { JobCard, useJobRates } from './uploads/job-card.tsx'
 import { TransferCard } from './uploads/transfer-card.tsx'
+
+const texts = TEXTS.uploads.page
 
 const OPEN_MS = 1_000
 const IDLE_MS = 10_000
@@ -53,11 +56,11 @@ function UploadsOf({ tenant }: { readonly tenant: string }) {
   }, [stored.length])
   const limits = list.value?.limits
   return (
-    <Page title="Uploads" description="Events of a file: of a log, an export, or another tool.">
+    <Page title={texts.title} description={texts.about}>
       {file === undefined || limits === undefined ? (
         <DropZone
-          title="Drop a file of events here, or choose one"
-          about="NDJSON or CSV, plain or gzip. You see a preview first; nothing is stored before."
+          title={texts.drop}
+          about={texts.aboutFile}
           onFiles={take}
           isOver={isOver}
           note={limits && limitsText(limits)}
@@ -67,18 +70,18 @@ function UploadsOf({ tenant }: { readonly tenant: string }) {
       )}
       {isSeveral && (
         <Notice tone="bad" role="alert">
-          <p>One file at a time, please.</p>
+          <p>{texts.oneAtATime}</p>
         </Notice>
       )}
       {transfers.map((transfer) => (
         <TransferCard key={transfer.id} transfer={transfer} />
       ))}
-      <Section title="Jobs">
+      <Section title={texts.jobs}>
         {list.error && <Problem error={list.error} onRetry={list.reload} />}
         {jobs === undefined && list.error === undefined && <Loading />}
         {jobs?.length === 0 && <NoJobs isFirst={!url.has('before')} />}
         {jobs !== undefined && jobs.length > 0 && (
-          <List label="Jobs">
+          <List label={texts.jobs}>
             {jobs.map((job) => (
               <li key={job.job_id}>
                 <JobCard job={job} rate={rates.get(job.job_id)} path={path} onChange={list.reload} />
@@ -88,8 +91,10 @@ function UploadsOf({ tenant }: { readonly tenant: string }) {
         )}
         {(url.has('before') || list.value?.next) && (
           <Row>
-            {url.has('before') && <Button onClick={() => setUrl({ before: '' })}>Newest</Button>}
-            {list.value?.next && <Button onClick={() => setUrl({ before: list.value!.next! })}>Older</Button>}
+            {url.has('before') && <Button onClick={() => setUrl({ before: '' })}>{TEXTS.words.buttons.newest}</Button>}
+            {list.value?.next && (
+              <Button onClick={() => setUrl({ before: list.value!.next! })}>{TEXTS.words.buttons.older}</Button>
+            )}
           </Row>
         )}
       </Section>
@@ -103,18 +108,15 @@ function keyOf({ name, size, lastModified }: File): string {
 }
 
 function limitsText({ bytes_max, lines_max, jobs_max }: UploadLimits): string {
-  return (
-    `Up to ${bytes(bytes_max)} and ${number(lines_max)} lines per file, decompressed; ` +
-    `${number(jobs_max)} jobs at a time.`
-  )
+  return texts.limits(bytes(bytes_max), lines_max, jobs_max)
 }
 
 function NoJobs({ isFirst }: { readonly isFirst: boolean }) {
-  if (!isFirst) return <Text tone="soft">No older jobs. A job is listed for 7 days after its end.</Text>
+  if (!isFirst) return <Text tone="soft">{texts.noOlder}</Text>
   return (
-    <EmptyState icon={FileUp} title="No jobs in the last 7 days">
-      <p>Drop a file above, or send one from a shell; jobs of the API are listed here too.</p>
-      <CodeLine text="./ipid batch upload FILE" label="Command for an upload" />
+    <EmptyState icon={FileUp} title={texts.none}>
+      <p>{texts.dropOrSend}</p>
+      <CodeLine text="./ipid batch upload FILE" label={texts.command} />
     </EmptyState>
   )
 }

@@ -11,6 +11,9 @@ import { segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useData } from '../lib/use-data.ts'
 import { useVisiblePages } from '../lib/visible-pages.ts'
+import { TEXTS } from '../texts/texts.ts'
+
+const texts = TEXTS.shell.jump
 
 const COMPANIES_MAX = 6
 const SEGMENTS_MAX = 5
@@ -39,7 +42,7 @@ export function Jump({ tenant }: { readonly tenant: string | undefined }) {
   }, [])
   if (!isOpen) return null
   return (
-    <Dialog title="Go to" onClose={() => setOpen(false)}>
+    <Dialog title={texts.title} onClose={() => setOpen(false)}>
       <Search tenant={tenant} onDone={() => setOpen(false)} />
     </Dialog>
   )
@@ -53,7 +56,7 @@ export function openJump(): void {
 }
 
 /** The keys that open it, as this system writes them. */
-export const JUMP_KEYS = /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? '') ? '⌘K' : 'Ctrl K'
+export const JUMP_KEYS = /Mac|iPhone|iPad/.test(globalThis.navigator?.platform ?? '') ? '⌘K' : texts.keys
 
 interface Place {
   readonly key: string
@@ -86,9 +89,9 @@ function Search({ tenant, onDone }: { readonly tenant: string | undefined; reado
     <div class="jump">
       <TextInput
         type="search"
-        label="Page, segment or company"
+        label={texts.search}
         isLabelHidden
-        placeholder="Page, segment or company"
+        placeholder={texts.search}
         autocomplete="off"
         value={text}
         onInput={(next) => {
@@ -101,7 +104,7 @@ function Search({ tenant, onDone }: { readonly tenant: string | undefined; reado
         aria-controls={id}
         aria-activedescendant={places.length > 0 ? `${id}-${current}` : undefined}
       />
-      <div id={id} class="jump-places" role="listbox" aria-label="Places">
+      <div id={id} class="jump-places" role="listbox" aria-label={texts.places}>
         {places.map(({ key, icon, label, note, href }, i) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
           <div
@@ -119,7 +122,7 @@ function Search({ tenant, onDone }: { readonly tenant: string | undefined; reado
           </div>
         ))}
       </div>
-      {places.length === 0 && <p role="status">{isLoading ? 'Searching…' : 'Nothing has this name.'}</p>}
+      {places.length === 0 && <p role="status">{isLoading ? texts.searching : texts.nothing}</p>}
     </div>
   )
 }
@@ -137,7 +140,7 @@ function usePlaces(tenant: string | undefined, text: string): { places: readonly
   const pages = useVisiblePages(tenant)
     .filter(({ path, nav }) => nav !== undefined || path.includes('/settings/'))
     .map(({ path, nav, title = '' }) => ({
-      ...{ key: path, icon: nav?.icon ?? Settings, label: nav?.label ?? title, note: 'Page' },
+      ...{ key: path, icon: nav?.icon ?? Settings, label: nav?.label ?? title, note: texts.page },
       href: path.replace(':tenant', tenant ?? ''),
     }))
     .filter(({ label }) => isFound(label))
@@ -145,13 +148,13 @@ function usePlaces(tenant: string | undefined, text: string): { places: readonly
   const saved = segments
     .filter(({ name }) => isFound(name))
     .map((segment) => ({
-      ...{ key: segment.segment_id, icon: ListFilter, label: segment.name, note: 'Segment' },
+      ...{ key: segment.segment_id, icon: ListFilter, label: segment.name, note: texts.segment },
       href: segmentPath(tenant, segment),
     }))
   // Companies of an earlier text are not shown.
   const rows = text === '' || asked !== text || isLoading ? [] : (value?.rows ?? [])
   const companies = rows.map(({ company_id, name, domain }) => ({
-    ...{ key: `company ${company_id}`, icon: Building2, label: name, note: domain === name ? 'Company' : domain },
+    ...{ key: `company ${company_id}`, icon: Building2, label: name, note: domain === name ? texts.company : domain },
     href: companyPath(tenant, company_id),
   }))
   return {

@@ -13,9 +13,12 @@ import { SegmentsContext } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
 import { useArrival } from '../lib/use-arrival.ts'
 import { useData } from '../lib/use-data.ts'
+import { TEXTS } from '../texts/texts.ts'
 import { Jump } from './jump.tsx'
 import { Logo } from './logo.tsx'
 import { Sidebar } from './sidebar.tsx'
+
+const texts = TEXTS.shell.shell
 
 /** Wider screens have the sidebar always: the width in `shell.css`. */
 const WIDE = '(min-width: 901px)'
@@ -47,12 +50,12 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
       <HeatLevelsContext.Provider value={{ levels: heat.isLoading ? undefined : heat.value, reload: heat.reload }}>
         <div class="ui-shell">
           <a class="ui-skip" href="#content">
-            Skip to content
+            {texts.skip}
           </a>
           <header class="ui-topbar" inert={drawer.isOpen}>
             <IconButton
               icon={Menu}
-              label="Menu"
+              label={texts.menu}
               buttonRef={drawer.button}
               aria-expanded={drawer.isOpen}
               aria-controls="sidebar"
@@ -62,7 +65,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
               <Logo />
               ipid
             </Link>
-            <span class="ui-topbar-tenant">{tenant === sample ? 'Sample data' : tenant}</span>
+            <span class="ui-topbar-tenant">{tenant === sample ? TEXTS.words.states.sampleData : tenant}</span>
           </header>
           {/* biome-ignore lint/a11y/noStaticElementInteractions: Escape and the close button do the same */}
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: Escape and the close button do the same */}

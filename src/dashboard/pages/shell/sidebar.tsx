@@ -10,16 +10,18 @@ import { Icon } from '../design/icon.tsx'
 import { Hidden, Text } from '../design/layout.tsx'
 import { Choice, Popover } from '../design/popover.tsx'
 import { changeHeaders } from '../lib/api.ts'
-import { capitalised } from '../lib/format.ts'
 import { samePage, useSample } from '../lib/sample.ts'
 import { segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useSession } from '../lib/session.ts'
 import { useVisiblePages } from '../lib/visible-pages.ts'
 import { NAV_GROUPS } from '../pages.tsx'
+import { TEXTS } from '../texts/texts.ts'
 import { JUMP_KEYS, openJump } from './jump.tsx'
 import { Logo } from './logo.tsx'
 import { NavGroup, NavLink, NavSubLinks } from './nav.tsx'
+
+const texts = TEXTS.shell.sidebar
 
 /** The page with segments below its link. */
 const COMPANIES = '/t/:tenant/companies'
@@ -47,7 +49,7 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
           ipid
         </Link>
         <span class="ui-sidebar-close">
-          <IconButton icon={X} label="Close the menu" onClick={onClose} />
+          <IconButton icon={X} label={texts.close} onClick={onClose} />
         </span>
       </div>
       {tenant !== undefined && <TenantSwitcher tenant={tenant} onDone={onClose} />}
@@ -61,13 +63,13 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
         }}
       >
         <Icon of={Search} />
-        <span>Go to…</span>
+        <span>{texts.goTo}</span>
         <kbd>{JUMP_KEYS}</kbd>
       </button>
       {/* Captured: the page gets the focus from its link only after the drawer has released it. */}
       <nav
         class="ui-nav"
-        aria-label="Pages"
+        aria-label={texts.pages}
         onClickCapture={({ target }) => (target as Element).closest('a') && onClose()}
       >
         {NAV_GROUPS.map(({ name, title }) => {
@@ -101,13 +103,15 @@ export function Sidebar({ tenant, isOpen, onClose }: SidebarProps) {
       <div class="ui-signed">
         <Icon of={UserRound} />
         <div>
-          <p>{name ?? capitalised(role)}</p>
+          <p>{name ?? TEXTS.words.roles[role]}</p>
           <p>
-            {role === 'operator' ? 'all workspaces' : `${name === null ? '' : `${role} of `}${tenants[0]}`} · ipid{' '}
-            {version}
+            {texts.signedIn(
+              role === 'operator' ? texts.allWorkspaces : name === null ? tenants[0]! : texts.roleOf[role](tenants[0]!),
+              version,
+            )}
           </p>
         </div>
-        <IconButton icon={LogOut} label="Sign out" onClick={signOut} />
+        <IconButton icon={LogOut} label={texts.signOut} onClick={signOut} />
       </div>
     </aside>
   )
@@ -122,7 +126,7 @@ function SampleSwitch() {
   if (!isThere) return null
   return (
     <div class="ui-sample-switch">
-      <Checkbox label="Show sample data" isChecked={isOn} onChange={toggle} />
+      <Checkbox label={texts.showSample} isChecked={isOn} onChange={toggle} />
     </div>
   )
 }
@@ -130,7 +134,7 @@ function SampleSwitch() {
 /** Shows another tenant: the same page of it, where there is one. */
 function TenantSwitcher({ tenant, onDone }: { readonly tenant: string; readonly onDone: () => void }) {
   const { tenants, sample } = useSession()
-  const shown = tenant === sample ? 'Sample data' : tenant
+  const shown = tenant === sample ? TEXTS.words.states.sampleData : tenant
   const [location, navigate] = useLocation()
   const change = (next: string) => {
     onDone()
@@ -138,12 +142,12 @@ function TenantSwitcher({ tenant, onDone }: { readonly tenant: string; readonly 
   }
   return (
     <Popover
-      label="Workspaces"
+      label={texts.workspaces}
       trigger={({ buttonRef, ...props }) => (
         <button type="button" ref={buttonRef} class="ui-tenant" {...props}>
           <Avatar name={shown} id={tenant} size={22} />
           <span>
-            <Hidden>Workspace </Hidden>
+            <Hidden>{texts.workspace} </Hidden>
             {shown}
           </span>
           <Icon of={ChevronsUpDown} size={14} />
@@ -176,19 +180,19 @@ function TenantList({ tenants, tenant, onChoose }: TenantListProps) {
   return (
     <>
       {tenants.length >= SEARCHED_FROM && (
-        <TextInput type="search" label="Find a workspace" isLabelHidden isSmall value={text} onInput={setText} />
+        <TextInput type="search" label={texts.find} isLabelHidden isSmall value={text} onInput={setText} />
       )}
       {found.slice(0, SHOWN_MAX).map((id) => (
         <Choice key={id} label={id} isChosen={id === tenant} onChoose={() => onChoose(id)} />
       ))}
       {found.length === 0 && (
         <Text tone="soft" isSmall>
-          No workspace matches.
+          {texts.noMatch}
         </Text>
       )}
       {found.length > SHOWN_MAX && (
         <Text tone="soft" isSmall>
-          And {found.length - SHOWN_MAX} more: type a part of the name.
+          {texts.more(found.length - SHOWN_MAX)}
         </Text>
       )}
     </>
@@ -215,7 +219,7 @@ function SegmentLinks({ tenant, current }: SegmentLinksProps) {
   if (segments.length === 0) return null
   const shown = isAll ? segments : segments.slice(0, SEGMENTS_SHOWN_MAX)
   return (
-    <NavSubLinks label="Segments">
+    <NavSubLinks label={texts.segments}>
       {shown.map((segment) => (
         <NavLink
           key={segment.segment_id}
@@ -228,7 +232,7 @@ function SegmentLinks({ tenant, current }: SegmentLinksProps) {
       {segments.length > SEGMENTS_SHOWN_MAX && (
         <li>
           <Button size="s" variant="quiet" onClick={() => setAll(!isAll)}>
-            {isAll ? 'Show fewer' : `Show all ${segments.length}`}
+            {isAll ? texts.fewer : texts.all(segments.length)}
           </Button>
         </li>
       )}

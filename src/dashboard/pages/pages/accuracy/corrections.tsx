@@ -1,6 +1,5 @@
 import { Link } from 'wouter-preact'
 import {
-  CORRECTION_KIND_LABELS,
   CORRECTION_KINDS,
   type CorrectionKind,
   type Corrections as CorrectionsAnswer,
@@ -12,9 +11,12 @@ import { Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { companyPath } from '../../lib/company-links.ts'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
 import { useUrlState } from '../../lib/url-state.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.accuracy.corrections
 
 /** Corrections that are shown of one data set and kind. */
 const SHOWN_MAX = 100
@@ -23,21 +25,12 @@ const SHOWN_MAX = 100
 export function Corrections({ tenant, days }: { readonly tenant: string; readonly days: string }) {
   const { value, error, reload } = useData<CorrectionsAnswer>(`/api/tenants/${tenant}/accuracy/corrections`, { days })
   return (
-    <Section
-      title="What people corrected"
-      description={
-        <>
-          Rules <code>is</code>, <code>always-noise</code> and <code>never-noise</code>, and companies that were hidden,
-          merged or renamed, by the data set that had given the corrected answer. Counted here only: nothing is sent to
-          anybody.
-        </>
-      }
-    >
+    <Section title={texts.title} description={texts.about((text) => <code>{text}</code>)}>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined ? (
         error === undefined && <Loading rows={3} />
       ) : value.corrections.length === 0 ? (
-        <Text tone="soft">Nothing is corrected. Companies and their menu Edit company have the corrections.</Text>
+        <Text tone="soft">{texts.none}</Text>
       ) : (
         <Counts tenant={tenant} days={days} answer={value} />
       )}
@@ -61,29 +54,26 @@ function Counts({ tenant, days, answer }: CountsProps) {
   return (
     <>
       <Table
-        label="Corrections by data set"
+        label={texts.label}
         rows={sets}
         keyOf={({ name }) => name}
         columns={[
-          { key: 'name', label: 'Data set', width: 180, render: ({ name }) => name },
+          { key: 'name', label: texts.dataSet, width: 180, render: ({ name }) => name },
           {
             key: 'companies',
-            label: 'Companies it names',
+            label: texts.names,
             isNumber: true,
             render: ({ companies: named }) => number(named),
           },
           ...kinds.map((of) => ({
             key: of,
-            label: CORRECTION_KIND_LABELS[of],
+            label: texts.kinds[of],
             isNumber: true as const,
             render: ({ name, kinds: counts }: (typeof sets)[number]) =>
               counts[of] === 0 ? (
                 <Soft>0</Soft>
               ) : (
-                <Link
-                  href={pathOf(name, of)}
-                  aria-label={`${counted(counts[of], 'correction')} of ${name}: ${CORRECTION_KIND_LABELS[of]}`}
-                >
+                <Link href={pathOf(name, of)} aria-label={texts.countOf(counts[of], name, texts.kinds[of])}>
                   {number(counts[of])}
                 </Link>
               ),
@@ -91,12 +81,8 @@ function Counts({ tenant, days, answer }: CountsProps) {
         ]}
       />
       <Text tone="soft" isSmall>
-        Companies it names: of{' '}
-        {read < companies
-          ? `${number(read)} of the ${counted(companies, 'company', 'companies')}`
-          : counted(read, 'company', 'companies')}{' '}
-        with an event in the last {days} days.
-        {leftOut > 0 && ` ${counted(leftOut, 'older correction')} of companies are not counted.`}
+        {(read < companies ? texts.namesSome : texts.namesAll)(read, companies, days)}
+        {leftOut > 0 && texts.notCounted(leftOut)}
       </Text>
       {set !== null && kind !== undefined && (
         <Listed tenant={tenant} set={set} kind={kind} corrections={corrections} key={`${set} ${kind}`} />
@@ -115,7 +101,7 @@ interface ListedProps {
 /** The corrections of one data set and kind. */
 function Listed({ tenant, set, kind, corrections }: ListedProps) {
   const found = corrections.filter((made) => made.data_set === set && made.kind === kind)
-  const title = `${CORRECTION_KIND_LABELS[kind]}, ${set}`
+  const title = texts.titleOf(texts.kinds[kind], set)
   return (
     <>
       <Table
@@ -127,14 +113,14 @@ function Listed({ tenant, set, kind, corrections }: ListedProps) {
             key: 'company',
             label: title,
             render: ({ company_id: id }) =>
-              id === '' ? <Soft>no company</Soft> : <Link href={companyPath(tenant, id)}>{id}</Link>,
+              id === '' ? <Soft>{texts.noCompany}</Soft> : <Link href={companyPath(tenant, id)}>{id}</Link>,
           },
           {
             key: 'correction',
-            label: 'Correction',
+            label: texts.correction,
             render: ({ rule }) =>
               rule === '' ? (
-                'of the company'
+                texts.ofCompany
               ) : (
                 <Link href={`/t/${tenant}/settings/rules`}>
                   <code>{rule}</code>
@@ -145,7 +131,7 @@ function Listed({ tenant, set, kind, corrections }: ListedProps) {
       />
       {found.length > SHOWN_MAX && (
         <Text tone="soft" isSmall>
-          The first {number(SHOWN_MAX)} of {number(found.length)}.
+          {texts.first(number(SHOWN_MAX), number(found.length))}
         </Text>
       )}
     </>

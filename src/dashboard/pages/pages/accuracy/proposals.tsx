@@ -11,9 +11,12 @@ import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
-import { counted, number, percent } from '../../lib/format.ts'
+import { number, percent } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.accuracy.proposals
 
 const KIND = 'is '
 
@@ -38,10 +41,7 @@ export function Proposals({ tenant }: { readonly tenant: string }) {
       }
     })
   return (
-    <Section
-      title="Networks that keep meeting one company"
-      description="At least 3 people with mail of one domain were met there, on 3 days, and hardly anybody else. A network of more than one address needs them in each of its halves. Accept one, and its visits belong to that company from then on."
-    >
+    <Section title={texts.title} description={texts.about}>
       {value === undefined ? (
         error === undefined ? (
           <Loading rows={3} />
@@ -52,17 +52,14 @@ export function Proposals({ tenant }: { readonly tenant: string }) {
         <>
           {value.proposals.length === 0 ? (
             <Notice>
-              <p>
-                No proposal now. Visits from access providers are not stored; the rule <code>keep isp</code> stores
-                them, so that their business customers are found.
-              </p>
+              <p>{texts.none(<code>keep isp</code>)}</p>
             </Notice>
           ) : (
             <ProposalTable
               proposals={value.proposals}
               busy={busy}
               onAccept={(subject) =>
-                act(subject, { add: { kind: 'is', subject } }, `${subject} is accepted.`, { remove: KIND + subject })
+                act(subject, { add: { kind: 'is', subject } }, texts.accepted(subject), { remove: KIND + subject })
               }
             />
           )}
@@ -72,7 +69,7 @@ export function Proposals({ tenant }: { readonly tenant: string }) {
               rules={value.rules}
               busy={busy}
               onUndo={(rule) =>
-                act(rule, { remove: rule }, `${rule.slice(KIND.length)} is undone.`, {
+                act(rule, { remove: rule }, texts.undone(rule.slice(KIND.length)), {
                   add: { kind: 'is', subject: rule.slice(KIND.length) },
                 })
               }
@@ -93,40 +90,51 @@ interface ProposalTableProps {
 function ProposalTable({ proposals, busy, onAccept }: ProposalTableProps) {
   return (
     <Table
-      label="Proposals"
+      label={texts.proposals}
       rows={proposals}
       keyOf={({ id }) => String(id)}
       columns={[
-        { key: 'network', label: 'Network', render: ({ network }) => <code>{network}</code> },
-        { key: 'company', label: 'Company', inCard: 'plain', render: ({ domain }) => <strong>{domain}</strong> },
-        { key: 'now', label: 'Now', render: ({ now }) => <Soft>{now ?? 'no company'}</Soft> },
+        { key: 'network', label: texts.network, render: ({ network }) => <code>{network}</code> },
+        {
+          key: 'company',
+          label: TEXTS.words.fields.company,
+          inCard: 'plain',
+          render: ({ domain }) => <strong>{domain}</strong>,
+        },
+        { key: 'now', label: texts.now, render: ({ now }) => <Soft>{now ?? texts.noCompany}</Soft> },
         {
           key: 'people',
-          label: 'People',
+          label: texts.people,
           isNumber: true,
           inCard: 'plain',
-          render: ({ people, share }) => `${counted(people, 'person', 'people')} (${percent(share)})`,
+          render: ({ people, share }) => texts.peopleShare(people, percent(share)),
         },
-        { key: 'days', label: 'Days', isNumber: true, inCard: 'plain', render: ({ days }) => counted(days, 'day') },
+        {
+          key: 'days',
+          label: texts.days,
+          isNumber: true,
+          inCard: 'plain',
+          render: ({ days }) => texts.daysCount(days),
+        },
         {
           key: 'events',
-          label: 'Sign-ups',
+          label: texts.signUps,
           isNumber: true,
           render: ({ events }) => number(events),
         },
         {
           key: 'accept',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: ({ subject }) => (
             <Button
               size="s"
-              aria-label={`Accept ${subject}`}
+              aria-label={texts.acceptOf(subject)}
               disabled={busy !== undefined}
               onClick={() => onAccept(subject)}
             >
-              Accept
+              {texts.accept}
             </Button>
           ),
         },
@@ -145,31 +153,31 @@ function RuleList({ rules, busy, onUndo }: RuleListProps) {
   return (
     <Stack gap={2}>
       <Table
-        label="Accepted"
+        label={texts.acceptedLabel}
         rows={rules}
         keyOf={(rule) => rule}
         columns={[
-          { key: 'rule', label: 'Accepted', render: (rule) => <code>{rule.slice(KIND.length)}</code> },
+          { key: 'rule', label: texts.acceptedLabel, render: (rule) => <code>{rule.slice(KIND.length)}</code> },
           {
             key: 'undo',
-            label: 'Actions',
+            label: TEXTS.words.fields.actions,
             isLabelHidden: true,
             isActions: true,
             render: (rule) => (
               <Button
                 size="s"
-                aria-label={`Undo ${rule.slice(KIND.length)}`}
+                aria-label={texts.undoOf(rule.slice(KIND.length))}
                 disabled={busy !== undefined}
                 onClick={() => onUndo(rule)}
               >
-                Undo
+                {texts.undo}
               </Button>
             ),
           },
         ]}
       />
       <Text tone="soft" isSmall>
-        Stored visits stay as they were until they are judged again: <code>./ipid replay --reenrich</code>.
+        {texts.stored(<code>./ipid replay --reenrich</code>)}
       </Text>
     </Stack>
   )

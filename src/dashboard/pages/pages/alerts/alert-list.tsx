@@ -10,10 +10,12 @@ import { sentence } from '../../design/notice.tsx'
 import { Menu } from '../../design/popover.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
-import { counted } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { messagesPath } from './alert-tabs.tsx'
 import { answerWords, KIND_WORDS, whenWords } from './words.ts'
+
+const texts = TEXTS.alerts.table
 
 export type AlertAction = 'test' | 'ask-again' | 'pause' | 'resume' | 'remove'
 
@@ -28,13 +30,13 @@ export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
   const ids = alerts.flatMap(({ last_fired: fired }) => (fired === null ? [] : [fired.company_id]))
   return (
     <Table
-      label="Alerts"
+      label={TEXTS.words.fields.alerts}
       rows={alerts}
       keyOf={({ alert_id: id }) => id}
       columns={[
         {
           key: 'name',
-          label: 'Alert',
+          label: TEXTS.words.fields.alert,
           text: 'wrap',
           render: (alert) => (
             <Stack gap={1}>
@@ -49,7 +51,7 @@ export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
         },
         {
           key: 'to',
-          label: 'Reports to',
+          label: texts.reportsTo,
           text: 'wrap',
           width: 220,
           inCard: 'whole',
@@ -57,27 +59,26 @@ export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
             <Stack gap={1}>
               <span>{target}</span>
               <Text tone="soft" isSmall>
-                {KIND_WORDS[to]}
-                {digest !== null && ', every Monday'}
+                {digest === null ? KIND_WORDS[to] : texts.everyMonday(KIND_WORDS[to])}
               </Text>
             </Stack>
           ),
         },
         {
           key: 'state',
-          label: 'State',
+          label: TEXTS.words.fields.state,
           text: 'wrap',
           inCard: 'whole',
           render: (alert) => <State tenant={tenant} alert={alert} />,
         },
         {
           key: 'fired',
-          label: 'Last fired',
+          label: texts.lastFired,
           text: 'wrap',
           render: ({ last_fired: fired }) =>
             fired === null ? (
               <Text as="span" tone="soft">
-                not yet
+                {texts.notYet}
               </Text>
             ) : (
               <Dated at={fired.at}>
@@ -89,12 +90,12 @@ export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
         },
         {
           key: 'answer',
-          label: 'Last answer',
+          label: texts.lastAnswer,
           text: 'wrap',
           render: ({ last_attempt: last }) =>
             last === null ? (
               <Text as="span" tone="soft">
-                none yet
+                {texts.noneYet}
               </Text>
             ) : (
               <Dated at={last.at}>
@@ -106,7 +107,7 @@ export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
         },
         {
           key: 'actions',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: (alert) => <Actions tenant={tenant} alert={alert} onAct={onAct} />,
@@ -133,28 +134,26 @@ function State({ tenant, alert }: { readonly tenant: string; readonly alert: Lis
   return (
     <Stack gap={1}>
       <Row gap={2}>
-        {unconfirmed !== null && <Badge tone="warn">not confirmed</Badge>}
-        {paused === null && unconfirmed === null && <Badge tone="good">on</Badge>}
+        {unconfirmed !== null && <Badge tone="warn">{texts.unconfirmed}</Badge>}
+        {paused === null && unconfirmed === null && <Badge tone="good">{texts.on}</Badge>}
         {paused !== null && paused.by !== 'unconfirmed' && (
           <Badge tone={paused.by === 'person' ? 'neutral' : 'bad'}>{PAUSED[paused.by]}</Badge>
         )}
       </Row>
       {unconfirmed !== null && (
         <Text tone="soft" isSmall>
-          Sends nothing until {unconfirmed} opens the link in our mail and confirms.
+          {texts.sendsNothing(unconfirmed)}
         </Text>
       )}
       {paused !== null && paused.by !== 'unconfirmed' && (
         <Text tone="soft" isSmall>
           {paused.reason !== '' && `${sentence(paused.reason)} `}
-          Since <Time at={paused.at} />
+          {texts.since(<Time at={paused.at} />)}
         </Text>
       )}
       {waiting > 0 && (
         <Text isSmall>
-          <Link href={messagesPath(tenant, { alert: id, state: 'waiting' })}>
-            {counted(waiting, 'message')} waiting
-          </Link>
+          <Link href={messagesPath(tenant, { alert: id, state: 'waiting' })}>{texts.waiting(waiting)}</Link>
         </Text>
       )}
     </Stack>
@@ -162,14 +161,14 @@ function State({ tenant, alert }: { readonly tenant: string; readonly alert: Lis
 }
 
 const PAUSED = {
-  person: 'paused by a person',
-  failures: 'paused after failures',
-  limit: 'paused: a limit was reached',
-  restore: 'paused by a restore',
+  person: texts.paused.person,
+  failures: texts.paused.failures,
+  limit: texts.paused.limit,
+  restore: texts.paused.restore,
 } as const
 
 function Actions({ tenant, alert, onAct }: Pick<AlertListProps, 'tenant' | 'onAct'> & { readonly alert: ListedAlert }) {
-  const label = `Actions for ${alert.name}`
+  const label = texts.actionsFor(alert.name)
   if (!useMay('member')) return null
   return (
     <Menu
@@ -178,16 +177,16 @@ function Actions({ tenant, alert, onAct }: Pick<AlertListProps, 'tenant' | 'onAc
       trigger={(props) => <IconButton icon={Ellipsis} label={label} {...props} />}
       entries={[
         alert.unconfirmed === null
-          ? { label: 'Send a test message', icon: Send, onSelect: () => onAct('test', alert) }
-          : { label: 'Send a link to confirm', icon: Send, onSelect: () => onAct('ask-again', alert) },
-        { label: 'Show its messages', icon: List, href: messagesPath(tenant, { alert: alert.alert_id }) },
+          ? { label: texts.test, icon: Send, onSelect: () => onAct('test', alert) }
+          : { label: texts.ask, icon: Send, onSelect: () => onAct('ask-again', alert) },
+        { label: texts.show, icon: List, href: messagesPath(tenant, { alert: alert.alert_id }) },
         ...(alert.unconfirmed !== null
           ? []
           : alert.paused === null
-            ? [{ label: 'Pause', icon: Pause, onSelect: () => onAct('pause', alert) }]
-            : [{ label: 'Resume', icon: Play, onSelect: () => onAct('resume', alert) }]),
+            ? [{ label: texts.pause, icon: Pause, onSelect: () => onAct('pause', alert) }]
+            : [{ label: texts.resume, icon: Play, onSelect: () => onAct('resume', alert) }]),
         'line',
-        { label: 'Remove', icon: Trash2, isDanger: true, onSelect: () => onAct('remove', alert) },
+        { label: TEXTS.words.buttons.remove, icon: Trash2, isDanger: true, onSelect: () => onAct('remove', alert) },
       ]}
     />
   )

@@ -1,5 +1,8 @@
 import type { ListedMessage } from '../../../../../schemas/dashboard/alerts.ts'
 import { Tabs } from '../../design/tabs.tsx'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.alerts.tabs
 
 interface AlertTabsProps {
   readonly tenant: string
@@ -10,11 +13,11 @@ interface AlertTabsProps {
 export function AlertTabs({ tenant, current }: AlertTabsProps) {
   return (
     <Tabs
-      label="Views of alerts"
+      label={texts.views}
       tabs={[
-        { href: `/t/${tenant}/alerts`, label: 'Alerts', isCurrent: current === 'alerts' },
-        { href: `/t/${tenant}/alerts/digest`, label: 'Digest', isCurrent: current === 'digest' },
-        { href: messagesPath(tenant), label: 'Messages', isCurrent: current === 'messages' },
+        { href: `/t/${tenant}/alerts`, label: TEXTS.words.fields.alerts, isCurrent: current === 'alerts' },
+        { href: `/t/${tenant}/alerts/digest`, label: texts.digest, isCurrent: current === 'digest' },
+        { href: messagesPath(tenant), label: texts.messages, isCurrent: current === 'messages' },
       ]}
     />
   )

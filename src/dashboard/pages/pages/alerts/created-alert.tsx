@@ -4,8 +4,11 @@ import { Button } from '../../design/button.tsx'
 import { CodeLine } from '../../design/code.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Card } from '../../design/page.tsx'
+import { TEXTS } from '../../texts/texts.ts'
 import { TestMessage } from './test-message.tsx'
 import { KIND_WORDS, whenWords } from './words.ts'
+
+const texts = TEXTS.alerts.created
 
 interface CreatedAlertProps {
   readonly tenant: string
@@ -22,35 +25,32 @@ export function CreatedAlert({ tenant, created: { alert, secret }, onDone }: Cre
     <Stack gap={5}>
       <div>
         <h2 ref={heading} tabIndex={-1}>
-          {alert.unconfirmed === null ? 'The alert is on' : 'One step is left: confirm the address'}
+          {alert.unconfirmed === null ? texts.on : texts.oneStep}
         </h2>
-        {alert.unconfirmed !== null && (
-          <Text>
-            A mail is on its way to {alert.target}. Its link confirms the address and works for 7 days. Until then the
-            alert sends nothing.
-          </Text>
-        )}
+        {alert.unconfirmed !== null && <Text>{texts.mailOnItsWay(alert.target)}</Text>}
         <Text>
-          {whenWords(alert)}: reported to {alert.target} ({KIND_WORDS[alert.to]}), from{' '}
-          {alert.unconfirmed === null ? 'now' : 'then'} on{alert.digest === null ? '' : ', on Mondays'}.
+          {texts.reported(
+            whenWords(alert),
+            alert.target,
+            KIND_WORDS[alert.to],
+            alert.unconfirmed === null,
+            alert.digest !== null,
+          )}
         </Text>
       </div>
       {secret !== null && (
-        <Card title="Signing secret" isAccent>
+        <Card title={texts.secret} isAccent>
           <Stack gap={3}>
-            <Text>Copy it now: it is shown only once.</Text>
-            <CodeLine text={secret} label="Signing secret" />
-            <Text>
-              Your program checks with it that a message comes from ipid, as Standard Webhooks describes. With the
-              package <code>standardwebhooks</code>:
-            </Text>
-            <CodeLine text="new Webhook(secret).verify(body, headers)" label="Line that verifies a message" />
+            <Text>{texts.copyNow}</Text>
+            <CodeLine text={secret} label={texts.secret} />
+            <Text>{texts.checks(<code>standardwebhooks</code>)}</Text>
+            <CodeLine text="new Webhook(secret).verify(body, headers)" label={texts.verifies} />
           </Stack>
         </Card>
       )}
       {alert.unconfirmed === null && <TestMessage tenant={tenant} alert={alert} />}
       <Row justify="right">
-        <Button onClick={onDone}>Done</Button>
+        <Button onClick={onDone}>{TEXTS.words.buttons.done}</Button>
       </Row>
     </Stack>
   )

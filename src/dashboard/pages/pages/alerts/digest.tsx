@@ -21,10 +21,13 @@ import type { PageProps } from '../../lib/page-props.ts'
 import { useSegments } from '../../lib/segments.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { scheduleWords } from '../exports/words.ts'
 import { AlertTabs } from './alert-tabs.tsx'
 import { NoMail } from './no-mail.tsx'
 import { answerWords } from './words.ts'
+
+const texts = TEXTS.alerts.digest
 
 const LOOK_EVERY_MS = 10_000
 
@@ -47,18 +50,12 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       await post(`${path}/${action}`, { digest_id: digest.digest_id })
       list.reload()
       toast({
-        text:
-          action === 'send'
-            ? `The digest of the last 7 days is on its way to ${digest.address}.`
-            : `${digest.address} gets a mail with a link that confirms.`,
+        text: action === 'send' ? texts.onItsWay(digest.address) : texts.asked(digest.address),
       })
     })
   }
   return (
-    <Page
-      title="Digest"
-      description="A mail with five companies to look at and why, and the last 7 days against the 7 before."
-    >
+    <Page title={texts.title} description={texts.about}>
       <AlertTabs tenant={tenant} current="digest" />
       {list.error !== undefined && <Problem error={list.error} onRetry={list.reload} />}
       <FieldError error={changing.error} />
@@ -68,8 +65,8 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
         <Subscribe path={path} own={list.value.own_address ?? ''} onDone={list.reload} />
       )}
       {list.value?.digests.length === 0 && !mayChange && (
-        <EmptyState icon={MailPlus} title="There is no subscriber yet">
-          <p>A member of your workspace can subscribe your address.</p>
+        <EmptyState icon={MailPlus} title={texts.noSubscriber}>
+          <p>{texts.memberCan}</p>
         </EmptyState>
       )}
       {list.value !== undefined && list.value.digests.length > 0 && (
@@ -106,10 +103,7 @@ function Subscribe({ path, own, onDone }: SubscribeProps) {
       const made = await post<ListedDigest>(path, body)
       onDone()
       toast({
-        text:
-          made.unconfirmed === null
-            ? `${made.address} gets the digest ${scheduleWords(made)}.`
-            : `${made.address} gets a mail with a link that confirms. The digest starts after that.`,
+        text: made.unconfirmed === null ? texts.gets(made.address, scheduleWords(made)) : texts.getsMail(made.address),
       })
     })
   const errorOf = (field: string) => (subscribing.field === field ? subscribing.error : undefined)
@@ -120,11 +114,11 @@ function Subscribe({ path, own, onDone }: SubscribeProps) {
         submit()
       }}
     >
-      <Card title="Subscribe">
+      <Card title={texts.subscribe}>
         <Stack>
           <Grid min={260}>
             <TextInput
-              label="E-mail address"
+              label={texts.address}
               type="email"
               required
               maxLength={320}
@@ -133,16 +127,16 @@ function Subscribe({ path, own, onDone }: SubscribeProps) {
               spellcheck={false}
               value={address}
               error={errorOf('target')}
-              hint="A new address gets a mail first, and confirms."
+              hint={texts.confirms}
               onInput={setAddress}
             />
             {segments !== undefined && segments.length > 0 && (
               <Select
-                label="Which companies"
+                label={texts.which}
                 value={segmentId}
                 error={errorOf('segment')}
                 options={[
-                  { value: '', label: 'All companies' },
+                  { value: '', label: texts.allCompanies },
                   ...segments.map(({ segment_id: value, name: label }) => ({ value, label })),
                 ]}
                 onChange={setSegmentId}
@@ -156,10 +150,10 @@ function Subscribe({ path, own, onDone }: SubscribeProps) {
           <Row justify="between">
             <Row>
               <HowOften value={every} onChange={setEvery} />
-              <Checkbox label="Send it also when no company visited" isChecked={sendsEmpty} onChange={setSendsEmpty} />
+              <Checkbox label={texts.sendEmpty} isChecked={sendsEmpty} onChange={setSendsEmpty} />
             </Row>
             <Button type="submit" variant="primary" disabled={subscribing.isBusy}>
-              Subscribe
+              {texts.subscribe}
             </Button>
           </Row>
         </Stack>
@@ -177,13 +171,13 @@ interface SubscribersProps {
 function Subscribers({ digests, onAct }: SubscribersProps) {
   return (
     <Table
-      label="Subscribers"
+      label={texts.subscribers}
       rows={digests}
       keyOf={({ digest_id: id }) => id}
       columns={[
         {
           key: 'address',
-          label: 'Subscriber',
+          label: texts.subscriber,
           text: 'wrap',
           render: ({ address, segment }) => (
             <Stack gap={1}>
@@ -191,44 +185,46 @@ function Subscribers({ digests, onAct }: SubscribersProps) {
                 {address}
               </Text>
               <Text tone="soft" isSmall>
-                {segment === null ? 'All companies' : (segment.name ?? 'A segment that was removed')}
+                {segment === null ? texts.allCompanies : (segment.name ?? texts.goneSegment)}
               </Text>
             </Stack>
           ),
         },
         {
           key: 'when',
-          label: 'Sent',
+          label: texts.sent,
           text: 'wrap',
           inCard: 'whole',
           render: (digest) => (
             <Stack gap={1}>
               <span>{capitalised(scheduleWords(digest))}</span>
               <Text tone="soft" isSmall>
-                {digest.next_at !== null && (
-                  <>
-                    Next: <Time at={digest.next_at} />
-                  </>
-                )}
-                {digest.sends_empty && ' Also when no company visited.'}
+                {digest.next_at !== null && <>{texts.next(<Time at={digest.next_at} />)}</>}
+                {digest.sends_empty && texts.alsoEmpty}
               </Text>
             </Stack>
           ),
         },
-        { key: 'state', label: 'State', text: 'wrap', inCard: 'whole', render: (digest) => <State digest={digest} /> },
+        {
+          key: 'state',
+          label: TEXTS.words.fields.state,
+          text: 'wrap',
+          inCard: 'whole',
+          render: (digest) => <State digest={digest} />,
+        },
         {
           key: 'last',
-          label: 'Last mail',
+          label: texts.lastMail,
           text: 'wrap',
           render: ({ last_attempt: last, unconfirmed }) =>
             last === null || unconfirmed !== null ? (
               <Text as="span" tone="soft">
-                none yet
+                {texts.noneYet}
               </Text>
             ) : (
               <>
                 <Text as="span" tone={last.error === null ? 'good' : 'bad'}>
-                  {last.error === null ? 'sent' : answerWords(last)}
+                  {last.error === null ? texts.wasSent : answerWords(last)}
                 </Text>{' '}
                 <Text as="span" tone="soft" isSmall>
                   <Time at={last.at} isAgo />
@@ -238,12 +234,12 @@ function Subscribers({ digests, onAct }: SubscribersProps) {
         },
         {
           key: 'actions',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: (digest) => {
             if (onAct === undefined) return null
-            const label = `Actions for ${digest.address}`
+            const label = texts.actionsFor(digest.address)
             return (
               <Menu
                 label={label}
@@ -251,14 +247,11 @@ function Subscribers({ digests, onAct }: SubscribersProps) {
                 trigger={(props) => <IconButton icon={Ellipsis} label={label} {...props} />}
                 entries={[
                   ...(digest.unconfirmed !== null
-                    ? [
-                        { label: 'Send a link to confirm', icon: Send, onSelect: () => onAct('ask-again', digest) },
-                        'line' as const,
-                      ]
+                    ? [{ label: texts.ask, icon: Send, onSelect: () => onAct('ask-again', digest) }, 'line' as const]
                     : digest.paused === null
-                      ? [{ label: 'Send one now', icon: Send, onSelect: () => onAct('send', digest) }, 'line' as const]
+                      ? [{ label: texts.sendNow, icon: Send, onSelect: () => onAct('send', digest) }, 'line' as const]
                       : []),
-                  { label: 'Unsubscribe', icon: Trash2, isDanger: true, onSelect: () => onAct('remove', digest) },
+                  { label: texts.unsubscribe, icon: Trash2, isDanger: true, onSelect: () => onAct('remove', digest) },
                 ]}
               />
             )
@@ -274,23 +267,23 @@ function State({ digest: { paused, unconfirmed } }: { readonly digest: ListedDig
     return (
       <Stack gap={1}>
         <Row gap={2}>
-          <Badge tone="warn">not confirmed</Badge>
+          <Badge tone="warn">{texts.unconfirmed}</Badge>
         </Row>
         <Text tone="soft" isSmall>
-          Sends nothing until {unconfirmed} opens the link in our mail and confirms.
+          {texts.sendsNothing(unconfirmed)}
         </Text>
       </Stack>
     )
   }
-  if (paused === null) return <Badge tone="good">on</Badge>
+  if (paused === null) return <Badge tone="good">{texts.on}</Badge>
   return (
     <Stack gap={1}>
       <Row gap={2}>
-        <Badge tone="bad">paused</Badge>
+        <Badge tone="bad">{texts.paused}</Badge>
       </Row>
       <Text tone="soft" isSmall>
         {paused.reason !== '' && `${sentence(paused.reason)} `}
-        Subscribe the address again to continue.
+        {texts.subscribeAgain}
       </Text>
     </Stack>
   )
@@ -306,13 +299,18 @@ interface RemoveProps {
 function Remove({ path, digest, onRemoved, onClose }: RemoveProps) {
   const remove = async () => {
     await post(`${path}/remove`, { digest_id: digest.digest_id })
-    toast({ text: `${digest.address} gets this digest no more.` })
+    toast({ text: texts.ended(digest.address) })
     onClose()
     onRemoved()
   }
   return (
-    <ConfirmDialog title={`Unsubscribe ${digest.address}?`} confirm="Unsubscribe" onConfirm={remove} onClose={onClose}>
-      <Text>The digest {digest.segment?.name ? `of ${digest.segment.name} ` : ''}is not sent there any more.</Text>
+    <ConfirmDialog
+      title={texts.unsubscribeOf(digest.address)}
+      confirm={texts.unsubscribe}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <Text>{digest.segment?.name ? texts.noLongerOf(digest.segment.name) : texts.noLonger}</Text>
     </ConfirmDialog>
   )
 }

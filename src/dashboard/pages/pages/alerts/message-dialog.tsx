@@ -10,7 +10,10 @@ import { Time } from '../../design/time.tsx'
 import { number } from '../../lib/format.ts'
 import { indentedJson } from '../../lib/indented-json.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { answerWords, typeWords } from './words.ts'
+
+const texts = TEXTS.alerts.message
 
 interface MessageDialogProps {
   readonly tenant: string
@@ -24,26 +27,31 @@ export function MessageDialog({ tenant, messageId, onClose }: MessageDialogProps
     `/api/tenants/${tenant}/alerts/messages/${encodeURIComponent(messageId)}`,
   )
   return (
-    <Dialog title="Message" isWide onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
+    <Dialog
+      title={texts.title}
+      isWide
+      onClose={onClose}
+      actions={<Button onClick={onClose}>{TEXTS.words.buttons.close}</Button>}
+    >
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined && error === undefined && <Loading rows={5} />}
       {value !== undefined && (
         <Stack>
           <Facts
             facts={[
-              ['Alert', value.alert_name],
-              ['Reports', typeWords(value.type)],
-              value.company_name !== '' && ['Company', value.company_name],
-              ['Made', <Time key="at" at={value.created_at} />],
+              [TEXTS.words.fields.alert, value.alert_name],
+              [texts.reports, typeWords(value.type)],
+              value.company_name !== '' && [TEXTS.words.fields.company, value.company_name],
+              [texts.made, <Time key="at" at={value.created_at} />],
               ['webhook-id', <code key="id">{value.message_id}</code>],
             ]}
           />
           {value.all_attempts.length === 0 ? (
-            <Text tone="soft">It was not sent yet.</Text>
+            <Text tone="soft">{texts.notSent}</Text>
           ) : (
             <Attempts attempts={value.all_attempts} />
           )}
-          <CodeBlock text={indentedJson(value.body)} label="Body of the message" isWrapped />
+          <CodeBlock text={indentedJson(value.body)} label={texts.body} isWrapped />
         </Stack>
       )}
     </Dialog>
@@ -52,7 +60,7 @@ export function MessageDialog({ tenant, messageId, onClose }: MessageDialogProps
 
 function Attempts({ attempts }: { readonly attempts: readonly DeliveryAttempt[] }) {
   return (
-    <List label="Attempts">
+    <List label={texts.attempts}>
       {attempts.map((attempt) => (
         <li key={attempt.at}>
           <Row gap={2}>
@@ -61,7 +69,7 @@ function Attempts({ attempts }: { readonly attempts: readonly DeliveryAttempt[] 
               {answerWords(attempt)}
             </Text>
             <Text as="span" tone="soft" isSmall>
-              after {number(attempt.took_ms)} ms
+              {texts.after(number(attempt.took_ms))}
             </Text>
           </Row>
           {attempt.answer !== '' && (

@@ -18,9 +18,12 @@ import type { PageProps } from '../../lib/page-props.ts'
 import { useUrlState } from '../../lib/url-state.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { AlertTabs } from './alert-tabs.tsx'
 import { MessageDialog } from './message-dialog.tsx'
 import { answerWords, typeWords } from './words.ts'
+
+const texts = TEXTS.alerts.messages
 
 const LOOK_EVERY_MS = 5_000
 const STATES = ['waiting', 'failed', 'delivered'] as const
@@ -44,26 +47,26 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   const sendAgain = ({ message_id, company_name: name, type }: ListedMessage) =>
     sending.run(async () => {
       await post(`${path}/messages/send-again`, { message_id })
-      toast({ text: `The message ${name === '' ? `(${typeWords(type)})` : `about ${name}`} is sent again.` })
+      toast({ text: name === '' ? texts.againOfType(typeWords(type)) : texts.againAbout(name) })
       list.reload()
     })
   const { messages = [], next = null } = list.value ?? {}
   return (
-    <Page title="Messages of alerts" description="Each message, its attempts, and the receiver’s answer.">
+    <Page title={texts.title} description={texts.about}>
       <AlertTabs tenant={tenant} current="messages" />
       <Row>
         <Segmented
-          label="State"
+          label={TEXTS.words.fields.state}
           value={wanted}
-          options={[{ value: '', label: 'All' }, ...STATES.map((value) => ({ value, label: STATE_WORDS[value] }))]}
+          options={[{ value: '', label: texts.all }, ...STATES.map((value) => ({ value, label: STATE_WORDS[value] }))]}
           onChange={(next) => set({ state: next, before: '' })}
         />
         <Select
-          label="Alert"
+          label={TEXTS.words.fields.alert}
           isLabelHidden
           value={alert}
           options={[
-            { value: '', label: 'All alerts' },
+            { value: '', label: texts.allAlerts },
             ...(known?.alerts ?? []).map(({ alert_id: value, name: label }) => ({ value, label })),
           ]}
           onChange={(next) => set({ alert: next, before: '' })}
@@ -87,10 +90,10 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       {(before !== '' || next !== null) && (
         <Row>
           <Button disabled={before === ''} onClick={() => set({ before: '' })}>
-            Newest messages
+            {texts.newest}
           </Button>
           <Button disabled={next === null} onClick={() => set({ before: next ?? '' })}>
-            Older messages
+            {texts.older}
           </Button>
         </Row>
       )}
@@ -102,22 +105,26 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
 /** A mail that asks to confirm an address: it is sent while its alert waits. The list of alerts can send another. */
 const CONFIRM = 'alert.confirm'
 
-const STATE_WORDS = { waiting: 'Waiting', failed: 'Failed', delivered: 'Delivered' } as const
+const STATE_WORDS = {
+  waiting: texts.states.waiting,
+  failed: texts.states.failed,
+  delivered: texts.states.delivered,
+} as const
 const TONES: Readonly<Record<ListedMessage['state'], Tone>> = { waiting: 'warn', failed: 'bad', delivered: 'good' }
 
 function Nothing(props: { readonly isFiltered: boolean; readonly isFirst: boolean; readonly isMore: boolean }) {
   const { isFiltered, isFirst, isMore } = props
   if (isMore) {
     return (
-      <EmptyState icon={MailSearch} title="None of the latest messages matches">
-        <p>Older ones may: look further back with the button below.</p>
+      <EmptyState icon={MailSearch} title={texts.noneOfLatest}>
+        <p>{texts.lookBack}</p>
       </EmptyState>
     )
   }
-  if (isFiltered) return <EmptyState icon={MailSearch} title="No message matches" />
+  if (isFiltered) return <EmptyState icon={MailSearch} title={texts.noMatch} />
   return (
-    <EmptyState icon={MailSearch} title={isFirst ? 'No message yet' : 'No older messages'}>
-      <p>A message is made when an alert fires, and kept for 30 days.</p>
+    <EmptyState icon={MailSearch} title={isFirst ? texts.none : texts.noOlder}>
+      <p>{texts.aboutMessages}</p>
     </EmptyState>
   )
 }
@@ -138,18 +145,18 @@ function MessageTable({ tenant, messages, isBusy, onShow, onSendAgain }: Message
   const ids = messages.filter(hasCompany).map(({ company_id: id }) => id)
   return (
     <Table
-      label="Messages"
+      label={texts.messages}
       rows={messages}
       keyOf={({ message_id: id }) => id}
       columns={[
         {
           key: 'company',
-          label: 'Company',
+          label: TEXTS.words.fields.company,
           text: 'wrap',
           render: ({ company_id: id, company_name: name, type }) => (
             <Stack gap={1}>
               {!hasCompany({ company_id: id, type }) ? (
-                <span>{type === CONFIRM ? 'None' : name === '' ? 'Several' : name}</span>
+                <span>{type === CONFIRM ? texts.noCompany : name === '' ? texts.several : name}</span>
               ) : (
                 <CompanyLink tenant={tenant} id={id} among={ids}>
                   {name}
@@ -161,25 +168,25 @@ function MessageTable({ tenant, messages, isBusy, onShow, onSendAgain }: Message
             </Stack>
           ),
         },
-        { key: 'alert', label: 'Alert', text: 'wrap', render: ({ alert_name: name }) => name },
-        { key: 'at', label: 'Made', render: ({ created_at: at }) => <Time at={at} isAgo /> },
+        { key: 'alert', label: TEXTS.words.fields.alert, text: 'wrap', render: ({ alert_name: name }) => name },
+        { key: 'at', label: texts.made, render: ({ created_at: at }) => <Time at={at} isAgo /> },
         {
           key: 'state',
-          label: 'State',
+          label: TEXTS.words.fields.state,
           text: 'wrap',
           inCard: 'whole',
           render: (message) => <State message={message} />,
         },
-        { key: 'attempts', label: 'Attempts', isNumber: true, render: ({ attempts }) => attempts },
+        { key: 'attempts', label: texts.attempts, isNumber: true, render: ({ attempts }) => attempts },
         {
           key: 'answer',
-          label: 'Last answer',
+          label: texts.lastAnswer,
           text: 'wrap',
           inCard: 'whole',
           render: ({ last_attempt: last }) =>
             last === null ? (
               <Text as="span" tone="soft">
-                none yet
+                {texts.noneYet}
               </Text>
             ) : (
               <Stack gap={1}>
@@ -196,25 +203,25 @@ function MessageTable({ tenant, messages, isBusy, onShow, onSendAgain }: Message
         },
         {
           key: 'actions',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: (message) => {
             const { message_id: id, company_name: name, alert_state: alertState, state, type } = message
-            const about = type === CONFIRM ? 'the question' : name === '' ? 'the digest' : name
+            const about = type === CONFIRM ? texts.question : name === '' ? texts.digest : name
             return (
               <Row gap={2} justify="right" isOneLine>
-                <Button size="s" variant="quiet" aria-label={`Details of ${about}`} onClick={() => onShow(id)}>
-                  Details
+                <Button size="s" variant="quiet" aria-label={texts.detailsOf(about)} onClick={() => onShow(id)}>
+                  {texts.details}
                 </Button>
                 {alertState !== null && type !== CONFIRM && (
                   <Button
                     size="s"
                     disabled={isBusy}
-                    aria-label={`${state === 'waiting' ? 'Send now' : 'Send again'}: ${about}`}
+                    aria-label={(state === 'waiting' ? texts.sendNowOf : texts.sendAgainOf)(about)}
                     onClick={() => onSendAgain(message)}
                   >
-                    {state === 'waiting' ? 'Send now' : 'Send again'}
+                    {state === 'waiting' ? texts.sendNow : texts.sendAgain}
                   </Button>
                 )}
               </Row>
@@ -236,17 +243,15 @@ function State({
       <Badge tone={TONES[state]}>{state}</Badge>
       {state === 'waiting' && (
         <Text as="span" tone="soft" isSmall>
-          {alertState === null ? (
-            'not sent: the alert was removed'
-          ) : alertState === 'paused' && type !== CONFIRM ? (
-            'until the alert is resumed'
-          ) : next === null ? null : Date.parse(next) <= Date.now() ? (
-            'is being sent'
-          ) : (
-            <>
-              next attempt <Time at={next} isAgo />
-            </>
-          )}
+          {alertState === null
+            ? texts.alertRemoved
+            : alertState === 'paused' && type !== CONFIRM
+              ? texts.untilResumed
+              : next === null
+                ? null
+                : Date.parse(next) <= Date.now()
+                  ? texts.beingSent
+                  : texts.next(<Time at={next} isAgo />)}
         </Text>
       )}
     </Row>

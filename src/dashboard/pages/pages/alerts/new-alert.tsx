@@ -25,19 +25,22 @@ import { useSegments } from '../../lib/segments.ts'
 import { useUrlState } from '../../lib/url-state.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { CreatedAlert } from './created-alert.tsx'
 import { NoMail } from './no-mail.tsx'
 import { Trial } from './trial.tsx'
 import { KIND_WORDS } from './words.ts'
 
+const texts = TEXTS.alerts.new
+
 type On = ListedAlert['on']
 type Kind = ListedAlert['to']
 
 const OCCASIONS: Readonly<Record<On, string>> = {
-  'company.first_seen': 'a company is seen for the first time',
-  'company.returned': 'a company returns after some days',
-  'segment.entered': 'a company enters a segment',
-  'company.corrected': "a company's data is corrected",
+  'company.first_seen': texts.occasions.firstSeen,
+  'company.returned': texts.occasions.returned,
+  'segment.entered': texts.occasions.entered,
+  'company.corrected': texts.occasions.corrected,
 }
 
 /** A form for a new alert, and the messages that it would have sent. The URL may choose the segment. */
@@ -49,8 +52,8 @@ export function NewAlert({ parameters }: PageProps) {
   return (
     <Page
       key={tenant}
-      title={created === undefined ? 'New alert' : created.alert.name}
-      back={{ href: list, label: 'Alerts' }}
+      title={created === undefined ? TEXTS.words.buttons.newAlert : created.alert.name}
+      back={{ href: list, label: TEXTS.words.fields.alerts }}
       isNarrow
     >
       {created === undefined ? (
@@ -86,7 +89,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
   const cannotEmail = to === 'email' && known?.can_email === false
   const submit = () =>
     creating.run(async () => {
-      if (when === undefined) throw new Error('Choose a segment first.')
+      if (when === undefined) throw new Error(texts.chooseFirst)
       const body: CreateAlertBody = { ...when, name, to, target, ...(to === 'email' && digest && { digest }) }
       onCreated(await post<CreatedAlertAnswer>(`/api/tenants/${tenant}/alerts`, body))
     })
@@ -100,10 +103,10 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
       }}
     >
       <Stack gap={5}>
-        <Card title="When">
+        <Card title={texts.when}>
           <Stack>
             <Select
-              label="Tell me when"
+              label={texts.tellMe}
               value={on}
               options={Object.entries(OCCASIONS).map(([value, label]) => ({ value, label }))}
               onChange={(next) => {
@@ -113,7 +116,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
             />
             {on === 'company.returned' && (
               <TextInput
-                label="Days without a visit"
+                label={texts.days}
                 type="number"
                 required
                 min={AFTER_DAYS_MIN}
@@ -123,12 +126,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
                 onInput={setAfterDays}
               />
             )}
-            {on === 'company.corrected' && (
-              <Text tone="soft">
-                It reports when an earlier message turns out wrong: the company was renamed, merged or hidden, or its
-                visits belong to another one.
-              </Text>
-            )}
+            {on === 'company.corrected' && <Text tone="soft">{texts.aboutCorrected}</Text>}
             <SegmentChoice
               tenant={tenant}
               isNeeded={on === 'segment.entered'}
@@ -139,11 +137,11 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
             <Trial tenant={tenant} when={when} />
           </Stack>
         </Card>
-        <Card title="Where">
+        <Card title={texts.where}>
           <Stack>
             <Row>
               <Segmented
-                label="Kind of destination"
+                label={texts.kind}
                 value={to}
                 options={Object.entries(KIND_WORDS).map(([value, label]) => ({ value, label }))}
                 onChange={(next) => {
@@ -165,11 +163,11 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
             {to === 'email' && !cannotEmail && (
               <Row>
                 <Segmented
-                  label="How often"
+                  label={texts.howOften}
                   value={digest}
                   options={[
-                    { value: '', label: 'An e-mail for each company' },
-                    { value: 'weekly', label: 'One e-mail a week' },
+                    { value: '', label: texts.each },
+                    { value: 'weekly', label: texts.weekly },
                   ]}
                   onChange={(next) => setDigest(next === 'weekly' ? next : '')}
                 />
@@ -177,11 +175,11 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
             )}
             {to === 'email' && digest === 'weekly' && !cannotEmail && (
               <Text tone="soft" isSmall>
-                It lists the companies of the week, on Mondays at 8:00 UTC. A week without any sends nothing.
+                {texts.aboutWeekly}
               </Text>
             )}
             <TextInput
-              label="Name of the alert"
+              label={texts.name}
               required
               maxLength={LABEL_CHARS_MAX}
               autocomplete="off"
@@ -193,9 +191,9 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
         </Card>
         <FieldError error={isFieldError ? undefined : creating.error} />
         <Row justify="right">
-          <Button onClick={onCancel}>Cancel</Button>
+          <Button onClick={onCancel}>{TEXTS.words.buttons.cancel}</Button>
           <Button type="submit" variant="primary" disabled={creating.isBusy || cannotEmail}>
-            Create alert
+            {texts.create}
           </Button>
         </Row>
       </Stack>
@@ -218,12 +216,11 @@ function whenOf(on: On, afterDays: string, segmentId: string | undefined): TryAl
 }
 
 function suggestedName(on: On, afterDays: string, segment: string | undefined): string {
-  const inSegment = segment === undefined ? '' : ` in ${segment}`
   const names: Readonly<Record<On, string>> = {
-    'company.first_seen': `First visits${inSegment}`,
-    'company.returned': `Back after ${afterDays} days${inSegment}`,
-    'segment.entered': segment === undefined ? '' : `Enters ${segment}`,
-    'company.corrected': `Corrections${inSegment}`,
+    'company.first_seen': texts.names.firstSeen(segment),
+    'company.returned': texts.names.returned(afterDays, segment),
+    'segment.entered': segment === undefined ? '' : texts.names.entered(segment),
+    'company.corrected': texts.names.corrected(segment),
   }
   return cutText(names[on], LABEL_CHARS_MAX)
 }
@@ -241,18 +238,19 @@ function SegmentChoice({ tenant, isNeeded, value, error, onChange }: SegmentChoi
   if (segments?.length === 0) {
     return (
       <Text tone="soft">
-        {isNeeded ? 'There is no segment yet.' : 'It is for every company.'} A segment is a saved filter: set filters on
-        the list of <Link href={`/t/${tenant}/companies`}>companies</Link> and save them.
+        {(isNeeded ? texts.noSegment : texts.everyCompany)((text) => (
+          <Link href={`/t/${tenant}/companies`}>{text}</Link>
+        ))}
       </Text>
     )
   }
   return (
     <Select
-      label={isNeeded ? 'Segment' : 'Which companies'}
+      label={isNeeded ? texts.segment : texts.which}
       value={value}
       error={error}
       options={[
-        { value: '', label: isNeeded ? 'Choose a segment' : 'Every company' },
+        { value: '', label: isNeeded ? texts.chooseSegment : texts.all },
         ...(segments ?? []).map(({ segment_id: id, name: label }) => ({ value: id, label })),
       ]}
       onChange={onChange}
@@ -262,21 +260,21 @@ function SegmentChoice({ tenant, isNeeded, value, error, onChange }: SegmentChoi
 
 const DESTINATIONS = {
   webhook: {
-    label: 'URL of your program',
-    hint: 'It gets a signed POST with JSON, as Standard Webhooks describes.',
+    label: texts.destinations.url,
+    hint: texts.destinations.aboutUrl,
     placeholder: 'https://example.com/hooks/ipid',
   },
   slack: {
-    label: 'URL of an incoming webhook of Slack',
-    hint: 'Slack makes it: in your app, Incoming Webhooks, Add New Webhook to Workspace.',
+    label: texts.destinations.slack,
+    hint: texts.destinations.aboutSlack,
     placeholder: 'https://hooks.slack.com/services/…',
   },
   teams: {
-    label: 'URL of a workflow of Microsoft Teams',
-    hint: 'In Teams: the menu of the channel, Workflows, "Post to a channel when a webhook request is received".',
+    label: texts.destinations.teams,
+    hint: texts.destinations.aboutTeams,
     placeholder: 'https://….logic.azure.com/workflows/…',
   },
-  email: { label: 'E-mail address', hint: undefined, placeholder: 'sales@example.com' },
+  email: { label: texts.destinations.email, hint: undefined, placeholder: 'sales@example.com' },
 } as const
 
 interface DestinationProps {

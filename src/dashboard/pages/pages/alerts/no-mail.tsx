@@ -1,12 +1,18 @@
 import { Notice } from '../../design/notice.tsx'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.alerts.noMail
 
 /** What an operator does so that ipid sends e-mail. */
 export function NoMail() {
   return (
-    <Notice tone="warn" title="This ipid cannot send e-mail yet" role="status">
+    <Notice tone="warn" title={texts.title} role="status">
       <p>
-        An operator sets <code>SMTP_URL</code>, such as <code>smtps://user:password@mail.example.com</code>, and{' '}
-        <code>SMTP_FROM</code>, and restarts ipid.
+        {texts.operator(
+          <code>SMTP_URL</code>,
+          <code>smtps://user:password@mail.example.com</code>,
+          <code>SMTP_FROM</code>,
+        )}
       </p>
     </Notice>
   )

@@ -7,6 +7,9 @@ import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Notice, sentence } from '../../design/notice.tsx'
 import { get, post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.alerts.test
 
 /** A receiver has 15 s to answer. */
 const WAIT_MS = 25_000
@@ -45,7 +48,7 @@ function useTest(tenant: string, alertId: string, onAnswered?: () => void): Test
           return
         }
         if (performance.now() > untilMs) {
-          throw new Error(`It was not sent within ${WAIT_MS / 1_000} s. It stays in the list of messages.`)
+          throw new Error(texts.notSent(WAIT_MS / 1_000))
         }
         await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
       }
@@ -66,7 +69,7 @@ export function TestMessage({ tenant, alert, onAnswered }: TestMessageProps) {
     <Stack gap={3}>
       <Row>
         <Button disabled={test.isBusy} onClick={test.send}>
-          {test.result === undefined ? 'Send a test message' : 'Send another test message'}
+          {test.result === undefined ? texts.send : texts.sendAnother}
         </Button>
       </Row>
       <Answer test={test} alert={alert} />
@@ -80,13 +83,13 @@ export function TestDialog({ onClose, ...props }: TestMessageProps & { readonly 
   useEffect(test.send, [])
   return (
     <Dialog
-      title={`Test message of ${props.alert.name}`}
+      title={texts.title(props.alert.name)}
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Close</Button>
+          <Button onClick={onClose}>{TEXTS.words.buttons.close}</Button>
           <Button disabled={test.isBusy} onClick={test.send}>
-            Send another
+            {texts.another}
           </Button>
         </>
       }
@@ -101,19 +104,19 @@ function Answer({ test, alert }: { readonly test: Test; readonly alert: ListedAl
   const last = result?.last_attempt
   return (
     <div role="status">
-      {isBusy && <Text tone="soft">Sending an example to {alert.target}, and waiting for the answer…</Text>}
+      {isBusy && <Text tone="soft">{texts.sending(alert.target)}</Text>}
       {error !== undefined && <Notice tone="bad">{sentence(error)}</Notice>}
       {last && (
         <Notice
           tone={last.error === null ? 'good' : 'bad'}
-          title={last.error === null ? 'The test message was delivered' : 'The test message was not delivered'}
+          title={last.error === null ? texts.delivered : texts.notDelivered}
         >
           <p>
             {last.error === null
-              ? `${alert.target} ${last.status === null ? 'accepted it' : `answered ${last.status}`} after ${last.took_ms} ms.`
+              ? texts.answer(alert.target, last.status, last.took_ms)
               : sentence(`${alert.target}: ${last.error}`)}
           </p>
-          {last.answer !== '' && <CodeBlock text={last.answer} label="Beginning of the answer" isWrapped isPlain />}
+          {last.answer !== '' && <CodeBlock text={last.answer} label={texts.answerStart} isWrapped isPlain />}
         </Notice>
       )}
     </div>

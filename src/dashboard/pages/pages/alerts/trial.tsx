@@ -5,7 +5,10 @@ import { Stack, Text } from '../../design/layout.tsx'
 import { Notice, sentence } from '../../design/notice.tsx'
 import { Table } from '../../design/table.tsx'
 import { ApiError, post } from '../../lib/api.ts'
-import { counted, day, number } from '../../lib/format.ts'
+import { day } from '../../lib/format.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.alerts.trial
 
 interface TrialProps {
   readonly tenant: string
@@ -41,11 +44,11 @@ export function Trial({ tenant, when }: TrialProps) {
   if (body === undefined) return null
   return (
     <div role="status">
-      {tried === undefined && <Text tone="soft">Counting how often it would have fired…</Text>}
+      {tried === undefined && <Text tone="soft">{texts.counting}</Text>}
       {tried instanceof Error && (
         <Notice tone="warn">
-          <p>How often it would have fired is not known: {sentence(tried.message)}</p>
-          {!(tried instanceof ApiError && tried.status === 422) && <p>You can still create the alert.</p>}
+          <p>{texts.unknown(sentence(tried.message))}</p>
+          {!(tried instanceof ApiError && tried.status === 422) && <p>{texts.canCreate}</p>}
         </Notice>
       )}
       {tried !== undefined && !(tried instanceof Error) && <Outcome tenant={tenant} trial={tried} />}
@@ -55,12 +58,11 @@ export function Trial({ tenant, when }: TrialProps) {
 
 function Outcome({ tenant, trial }: { readonly tenant: string; readonly trial: AlertTrialAnswer }) {
   const { days, times, companies, latest } = trial
-  const often = times === 1 ? 'once' : `${number(times)} times`
   if (times === 0) {
     return (
       <Stack gap={1}>
-        <Text isStrong>Would not have fired in {days} days</Text>
-        <Text tone="soft">By the events that are stored now. A wider choice reports more.</Text>
+        <Text isStrong>{texts.never(days)}</Text>
+        <Text tone="soft">{texts.byStored}</Text>
       </Stack>
     )
   }
@@ -68,23 +70,18 @@ function Outcome({ tenant, trial }: { readonly tenant: string; readonly trial: A
   return (
     <Stack gap={2}>
       <div>
-        <Text isStrong>
-          Would have fired {often} in {days} days
-        </Text>
-        <Text tone="soft">
-          For {counted(companies, 'company', 'companies')}
-          {times > SHOWN ? `. The last ${SHOWN}:` : ':'}
-        </Text>
+        <Text isStrong>{texts.fired(times, days)}</Text>
+        <Text tone="soft">{times > SHOWN ? texts.forLast(companies, SHOWN) : texts.for(companies)}</Text>
       </div>
       <Table
-        label="When it would have fired"
+        label={texts.when}
         rows={shown}
         keyOf={({ day: at, company_id: id }) => `${at} ${id}`}
         isNeverStacked
         columns={[
           {
             key: 'company',
-            label: 'Company',
+            label: TEXTS.words.fields.company,
             text: 260,
             render: ({ company_id: id, name }) => (
               <CompanyLink tenant={tenant} id={id} among={shown.map(({ company_id }) => company_id)}>
@@ -92,7 +89,7 @@ function Outcome({ tenant, trial }: { readonly tenant: string; readonly trial: A
               </CompanyLink>
             ),
           },
-          { key: 'day', label: 'Day (UTC)', render: ({ day: at }) => day(at) },
+          { key: 'day', label: texts.day, render: ({ day: at }) => day(at) },
         ]}
       />
     </Stack>

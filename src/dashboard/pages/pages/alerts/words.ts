@@ -1,33 +1,35 @@
 import type { DeliveryAttempt, ListedAlert } from '../../../../../schemas/dashboard/alerts.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.alerts.words
 
 type When = Pick<ListedAlert, 'on' | 'after_days' | 'segment'>
 
 /** When an alert fires, as a sentence without its full stop. */
 export function whenWords({ on, after_days: days, segment }: When): string {
-  const name = segment === null ? '' : (segment.name ?? 'a segment that was removed')
-  const inSegment = segment === null ? '' : ` in ${name}`
+  const name = segment === null ? undefined : (segment.name ?? texts.goneSegment)
   switch (on) {
     case 'company.first_seen':
-      return `A company${inSegment} is seen for the first time`
+      return texts.firstSeen(name)
     case 'company.returned':
-      return `A company${inSegment} returns after ${days} days`
+      return texts.returned(days, name)
     case 'segment.entered':
-      return `A company enters ${name}`
+      return texts.entered(name ?? '')
     case 'company.corrected':
-      return segment === null ? "A company's data is corrected" : `The data of a company${inSegment} are corrected`
+      return name === undefined ? texts.corrected : texts.correctedIn(name)
   }
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  'company.first_seen': 'seen for the first time',
-  'company.returned': 'returned',
-  'segment.entered': 'entered a segment',
-  'company.corrected': 'corrected',
-  'alert.test': 'test',
-  'alert.digest': 'several companies',
-  'digest.week': 'digest of the week',
-  'export.file': 'file of an export',
-  'alert.confirm': 'asks to confirm the address',
+  'company.first_seen': texts.types.firstSeen,
+  'company.returned': texts.types.returned,
+  'segment.entered': texts.types.entered,
+  'company.corrected': texts.types.corrected,
+  'alert.test': texts.types.test,
+  'alert.digest': texts.types.several,
+  'digest.week': texts.types.week,
+  'export.file': texts.types.file,
+  'alert.confirm': texts.types.confirm,
 }
 
 /** The report of a message. */
@@ -35,10 +37,15 @@ export function typeWords(type: string): string {
   return TYPES[type] ?? type
 }
 
-export const KIND_WORDS = { webhook: 'Webhook', slack: 'Slack', teams: 'Teams', email: 'E-mail' } as const
+export const KIND_WORDS = {
+  webhook: texts.kinds.webhook,
+  slack: texts.kinds.slack,
+  teams: texts.kinds.teams,
+  email: texts.kinds.email,
+} as const
 
 /** The answer of a receiver, in a few words. */
 export function answerWords({ error, status }: Pick<DeliveryAttempt, 'error' | 'status'>): string {
   if (error !== null) return error
-  return status === null ? 'accepted' : `answered ${status}`
+  return status === null ? texts.accepted : texts.answered(status)
 }

@@ -20,11 +20,13 @@ import { Menu } from '../../design/popover.tsx'
 import { Time } from '../../design/time.tsx'
 import { companyPath } from '../../lib/company-links.ts'
 import { correct } from '../../lib/corrections.ts'
-import { counted } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { NotThem } from './not-them.tsx'
+
+const texts = TEXTS.company.corrections
 
 type Task = 'rename' | 'not them' | 'merge'
 
@@ -45,29 +47,29 @@ export function CompanyActions({ tenant, answer, correction, changed }: ActionsP
   const hide = () =>
     hiding.run(async () => {
       const body = { companies: [company.company_id], hidden: !isHidden }
-      await correct(tenant, body, isHidden ? `${company.name} is shown again.` : `${company.name} is hidden.`, changed)
+      await correct(tenant, body, isHidden ? texts.shownAgain(company.name) : texts.isHidden(company.name), changed)
     })
   const close = () => setTask(undefined)
   if (!useMay('member')) return null
   return (
     <>
       <Button icon={EyeOff} onClick={hide} disabled={hiding.isBusy}>
-        {isHidden ? 'Show again' : 'Hide'}
+        {isHidden ? texts.showAgain : texts.hide}
       </Button>
       <Menu
-        label="Edit this company"
+        label={texts.editThis}
         align="end"
         trigger={(trigger) => (
           <Button {...trigger} icon={Pencil}>
-            Edit company
+            {texts.edit}
             <Icon of={ChevronDown} size={14} />
           </Button>
         )}
         entries={[
-          { label: 'Rename…', icon: Pencil, onSelect: () => setTask('rename') },
-          { label: 'Merge into another…', icon: GitMerge, onSelect: () => setTask('merge') },
+          { label: texts.rename, icon: Pencil, onSelect: () => setTask('rename') },
+          { label: texts.merge, icon: GitMerge, onSelect: () => setTask('merge') },
           'line',
-          { label: 'It is not them…', icon: ThumbsDown, onSelect: () => setTask('not them') },
+          { label: texts.notThem, icon: ThumbsDown, onSelect: () => setTask('not them') },
         ]}
       />
       <FieldError error={hiding.error} />
@@ -101,21 +103,19 @@ export function CorrectionState({ tenant, correction }: StateProps) {
   return (
     <Stack gap={3}>
       {hidden && (
-        <Notice tone="warn" title="This company is hidden">
-          <p>It is left out of lists, numbers, exports and alerts until somebody shows it again.</p>
+        <Notice tone="warn" title={texts.hiddenTitle}>
+          <p>{texts.hiddenAbout}</p>
         </Notice>
       )}
       {counts_for !== '' && (
-        <Notice title="This company is merged">
-          <p>
-            Its events count for <Link href={companyPath(tenant, counts_for)}>{counts_for}</Link>.
-          </p>
+        <Notice title={texts.mergedTitle}>
+          <p>{texts.countsFor(<Link href={companyPath(tenant, counts_for)}>{counts_for}</Link>)}</p>
         </Notice>
       )}
       {merged_from.length > 0 && (
         <Row gap={2}>
           <Text as="span" tone="soft">
-            Merged into it:
+            {texts.merged}
           </Text>
           {merged_from.map((id) => (
             <Link key={id} href={companyPath(tenant, id)}>
@@ -140,7 +140,7 @@ interface HistoryProps {
 export function CorrectionHistory(props: HistoryProps) {
   const [isOpen, setOpen] = useState(false)
   return (
-    <Disclosure summary="History of corrections and rules" onToggle={setOpen}>
+    <Disclosure summary={texts.history} onToggle={setOpen}>
       {isOpen ? <Changes key={props.turn} {...props} /> : null}
     </Disclosure>
   )
@@ -158,7 +158,7 @@ function Changes({ tenant, companyId, changed }: HistoryProps) {
           tenant={tenant}
           changes={changes}
           companyId={companyId}
-          none="There are no corrections yet."
+          none={texts.none}
           changed={changed}
         />
       )}
@@ -166,29 +166,24 @@ function Changes({ tenant, companyId, changed }: HistoryProps) {
   )
 }
 
-const ACTIONS = { hidden: 'hidden', shown: 'shown again', deleted: 'deleted for good' } as const
-
 /** The effect of rules on the events of the company. */
 function HidingList({ tenant, hidings }: { readonly tenant: string; readonly hidings: readonly HidingChange[] }) {
   if (hidings.length === 0) return null
   return (
-    <List label="Rules">
+    <List label={texts.rules}>
       {hidings.map(({ at, by, action, rule, events }) => (
         <li key={`${at} ${action} ${rule}`}>
           <Row gap={3}>
             <Text as="span">
-              {counted(events, 'event')} {ACTIONS[action]},{' '}
-              {rule === '' ? (
-                'by the type of its network'
-              ) : (
-                <>
-                  by the rule{' '}
-                  <Link href={`/t/${tenant}/settings/rules`}>
-                    <code>{rule}</code>
-                  </Link>
-                  {action === 'shown' && ', which was removed or changed'}
-                </>
-              )}
+              {rule === ''
+                ? texts.byType(events, action)
+                : texts.byRule(
+                    events,
+                    action,
+                    <Link href={`/t/${tenant}/settings/rules`}>
+                      <code>{rule}</code>
+                    </Link>,
+                  )}
             </Text>
             <Text as="span" tone="soft" isSmall>
               {by}, <Time at={at} />

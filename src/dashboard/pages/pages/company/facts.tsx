@@ -14,10 +14,13 @@ import { Stack, Text } from '../../design/layout.tsx'
 import { Section } from '../../design/page.tsx'
 import { Time } from '../../design/time.tsx'
 import { companiesPath, siteUrl } from '../../lib/company-links.ts'
-import { capitalised, counted } from '../../lib/format.ts'
+import { capitalised } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
 import { ownText } from '../../lib/own-columns.ts'
 import { sourceText, type Touches } from '../../lib/touches.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.company.facts
 
 interface FactsProps {
   readonly tenant: string
@@ -58,10 +61,10 @@ export function CompanyFacts(props: FactsProps) {
       : value !== undefined && [name, value]
   const corrected = (task: 'owner' | 'status' | 'tags' | 'note', value: ComponentChildren) =>
     edited(
-      task,
+      texts.fields[task],
       value,
       (onClose) => <CorrectForm {...form} task={task} isInPlace onClose={onClose} />,
-      capitalised(task),
+      TEXTS.words.fields[task],
     )
   const { owner, status, tags, note, own } = correction ?? NOTHING
   const facts: Fact[] = [
@@ -79,11 +82,13 @@ export function CompanyFacts(props: FactsProps) {
     corrected('note', note || undefined),
   ]
   return (
-    <Section title="What it is">
+    <Section title={texts.title}>
       <Facts isTight facts={facts} />
       {mayChange && columns.length === 0 && (
         <Text tone="soft" isSmall>
-          <Link href={`/t/${tenant}/companies/import`}>Import a list</Link> to add columns of your own.
+          {texts.import((text) => (
+            <Link href={`/t/${tenant}/companies/import`}>{text}</Link>
+          ))}
         </Text>
       )}
       {answer !== undefined && <MoreFacts {...answer} />}
@@ -104,17 +109,17 @@ function foundFacts({ company }: CompanyAnswer): readonly Fact[] {
   const { domain, industry, industry_category: category, country_code: country } = company
   const site = siteUrl(domain)
   return [
-    domain !== '' && ['Site', site === undefined ? domain : <ExternalLink href={site}>{domain}</ExternalLink>],
-    industry !== '' && ['Industry', industry],
-    category !== '' && ['Category', category],
-    country !== '' && ['Visits from', <Country key="country" code={country} />],
+    domain !== '' && [texts.site, site === undefined ? domain : <ExternalLink href={site}>{domain}</ExternalLink>],
+    industry !== '' && [TEXTS.words.fields.industry, industry],
+    category !== '' && [TEXTS.words.fields.category, category],
+    country !== '' && [TEXTS.words.fields.visitsFrom, <Country key="country" code={country} />],
   ]
 }
 
 /** Where it came from: at first, and most recently. */
 function touchFacts(tenant: string, touches: Touches | undefined): readonly Fact[] {
   return (['first', 'last'] as const).map((end): Fact => {
-    const name = `${capitalised(end)} touch`
+    const name = texts.touch[end]
     if (touches === undefined) return [name, '…']
     const touch = touches[`${end}_touch`]
     if (touch === null) return false
@@ -136,17 +141,14 @@ function touchFacts(tenant: string, touches: Touches | undefined): readonly Fact
 function MoreFacts({ company, accounts }: CompanyAnswer) {
   const isOwn = accounts.length === 1 && accounts[0]!.value === company.company_id
   return (
-    <Disclosure summary="Type, quality and id">
+    <Disclosure summary={texts.more}>
       <Facts
         isTight
         facts={[
-          company.classification !== '' && ['Type', company.classification],
-          ['Quality', `${company.quality} of 100`],
-          ['Id', company.company_id],
-          !isOwn && [
-            'Accounts',
-            accounts.map(({ value, events }) => `${value || 'none'} (${counted(events, 'event')})`).join(', '),
-          ],
+          company.classification !== '' && [TEXTS.words.fields.type, company.classification],
+          [TEXTS.words.fields.quality, texts.ofHundred(company.quality)],
+          [texts.id, company.company_id],
+          !isOwn && [texts.accounts, accounts.map(({ value, events }) => texts.account(value, events)).join(', ')],
         ]}
       />
     </Disclosure>

@@ -8,17 +8,19 @@ import { Checkbox, FieldError, Fieldset, Select, TextInput } from '../../design/
 import { Row, Stack, Text } from '../../design/layout.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
-import { counted } from '../../lib/format.ts'
 import { type PastChoice as Choice, pastJobStarted, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { DryRun } from '../settings/dry-run.tsx'
+
+const texts = TEXTS.company.notThem
 
 type Wrong = 'provider' | 'other' | 'us'
 
 const CHOICES = [
-  { value: 'provider', label: 'It is an access provider: its customers are not companies' },
-  { value: 'other', label: 'The network is another company’s' },
-  { value: 'us', label: 'It is us: our own visits' },
+  { value: 'provider', label: texts.choices.provider },
+  { value: 'other', label: texts.choices.other },
+  { value: 'us', label: texts.choices.us },
 ]
 
 const KINDS = { provider: 'always-noise', other: 'is', us: 'own' } as const
@@ -55,13 +57,13 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
   const save = () =>
     saving.run(async () => {
       const { job } = await post<RulesAnswer>(path, { add, ...(span && { past: span }) })
-      if (job === null) toast({ text: `${counted(add.length, 'rule')} made. Settings > Rules lists all of them.` })
+      if (job === null) toast({ text: texts.made(add.length) })
       else pastJobStarted(job)
       changed()
       onClose()
     })
   return (
-    <Dialog title={`It is not ${company.name}`} isWide onClose={onClose}>
+    <Dialog title={texts.title(company.name)} isWide onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -69,16 +71,16 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
         }}
       >
         <Stack>
-          <Select label="What is wrong?" value={wrong} options={CHOICES} onChange={(next) => setWrong(next as Wrong)} />
+          <Select label={texts.wrong} value={wrong} options={CHOICES} onChange={(next) => setWrong(next as Wrong)} />
           {wrong === 'provider' && (
-            <Checkbox label={`All networks of ${company.name}`} isChecked={isWhole} onChange={setWhole} />
+            <Checkbox label={texts.allNetworks(company.name)} isChecked={isWhole} onChange={setWhole} />
           )}
           {asksNetworks && known.length > 0 && (
-            <Fieldset legend="Networks of its visits">
+            <Fieldset legend={texts.networks}>
               {known.map(({ value, events }) => (
                 <Checkbox
                   key={value}
-                  label={`${value}: ${counted(events, 'event')}`}
+                  label={texts.network(value, events)}
                   isChecked={chosen.includes(value)}
                   onChange={(isChosen) =>
                     setChosen(isChosen ? [...chosen, value] : chosen.filter((each) => each !== value))
@@ -89,7 +91,7 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
           )}
           {asksNetworks && (
             <TextInput
-              label={known.length > 0 ? 'Another network' : 'Network'}
+              label={known.length > 0 ? texts.anotherNetwork : texts.aNetwork}
               placeholder="203.0.113.0/24"
               autocomplete="off"
               value={typed}
@@ -98,7 +100,7 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
           )}
           {wrong === 'other' && (
             <TextInput
-              label="Domain of the right company"
+              label={texts.domain}
               required
               placeholder="example.com"
               autocomplete="off"
@@ -115,22 +117,14 @@ export function NotThem({ tenant, answer: { company, networks }, changed, onClos
             isAutomatic
           />
           <Text tone="soft" isMeasured>
-            {wrong === 'other' ? 'New visits change at once.' : 'New visits are no longer stored.'}{' '}
-            {span === undefined
-              ? 'Stored ones stay as they are. The settings can apply the rule to them later.'
-              : wrong === 'other'
-                ? 'Stored ones follow in the background; this page shows the progress.'
-                : 'Stored ones are hidden, not deleted: they are shown again when the rule is removed in the settings.'}
+            {wrong === 'other' ? texts.newChange : texts.newLeftOut}{' '}
+            {span === undefined ? texts.storedStay : wrong === 'other' ? texts.storedFollow : texts.storedHidden}
           </Text>
           <FieldError error={saving.error} />
           <Row justify="right">
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{TEXTS.words.buttons.cancel}</Button>
             <Button type="submit" variant="primary" disabled={saving.isBusy || !isReady}>
-              {span === undefined
-                ? 'Make the rule'
-                : wrong === 'other'
-                  ? 'Make the rule and apply it'
-                  : 'Make the rule and hide visits'}
+              {span === undefined ? texts.makeRule : wrong === 'other' ? texts.makeAndApply : texts.makeAndHide}
             </Button>
           </Row>
         </Stack>

@@ -10,10 +10,12 @@ import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
 import { get } from '../../lib/api.ts'
-import { counted } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { durationText, pathOf, sessionsOf, type VisitorSession } from '../../lib/visitor-sessions.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.company.sessions
 
 const REFRESH_MS = 30_000
 /** More of them open below. */
@@ -33,7 +35,7 @@ export function SessionList({ path }: SessionListProps) {
   useEffect(() => setOlder([]), [path])
   if (value === undefined) {
     return (
-      <Section title="Sessions">
+      <Section title={texts.title}>
         {error === undefined ? <Loading rows={6} rowHeight={36} /> : <Problem error={error} onRetry={reload} />}
       </Section>
     )
@@ -46,12 +48,9 @@ export function SessionList({ path }: SessionListProps) {
       setOlder((all) => [...all, next])
     })
   return (
-    <Section
-      title="Sessions"
-      description="Events of one session id, else of one visitor with less than 30 minutes between them. A visit, an address on a day, may have several."
-    >
+    <Section title={texts.title} description={texts.about}>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      <List label="Sessions" gap={1}>
+      <List label={texts.title} gap={1}>
         {(isWhole ? sessions : sessions.slice(0, FIRST)).map((session) => (
           <li key={session.key}>
             <Disclosure summary={<Summary {...session} />}>
@@ -63,16 +62,16 @@ export function SessionList({ path }: SessionListProps) {
       <FieldError error={loading.error} />
       {!isWhole && sessions.length > FIRST && (
         <Row>
-          <Button onClick={() => setWhole(true)}>Show {counted(sessions.length - FIRST, 'older session')}</Button>
+          <Button onClick={() => setWhole(true)}>{texts.showOlder(sessions.length - FIRST)}</Button>
         </Row>
       )}
       {(isWhole || sessions.length <= FIRST) && last.older !== null && (
         <Row>
           <Button onClick={load} disabled={loading.isBusy}>
-            Load older sessions
+            {texts.loadOlder}
           </Button>
           <Text tone="soft" isSmall>
-            The oldest session here may have begun earlier.
+            {texts.mayBeOlder}
           </Text>
         </Row>
       )}
@@ -89,12 +88,12 @@ function Summary({ startedAt, endedAt, pages, events, source, people }: VisitorS
   const [first, last] = [pages[0], pages.at(-1)]
   const way =
     first === undefined
-      ? counted(events.length, 'event')
+      ? TEXTS.words.counts.events(events.length)
       : `${pathOf(first)}${last === first ? '' : ` → ${pathOf(last!)}`}`
   const facts = [
     durationText(startedAt, endedAt),
-    pages.length > 0 && counted(pages.length, 'page'),
-    source === undefined ? 'direct' : `from ${source}`,
+    pages.length > 0 && texts.pages(pages.length),
+    source === undefined ? texts.direct : texts.from(source),
     ...people,
   ]
   return (
@@ -116,18 +115,18 @@ function Events({ events, addresses, startedAt }: VisitorSession) {
   return (
     <Stack gap={2}>
       <Table
-        label={`Events of the session at ${startedAt}`}
+        label={texts.eventsOf(startedAt)}
         rows={events}
         keyOf={({ event_id, received_at }) => `${event_id} ${received_at}`}
         columns={[
-          { key: 'time', label: 'Time', render: ({ timestamp }) => <Time at={timestamp} /> },
-          { key: 'page', label: 'Page', text: 'wrap', render: ({ page }) => page || '–' },
-          { key: 'type', label: 'Event', render: ({ event_type }) => event_type || 'no type' },
-          { key: 'person', label: 'Person', render: ({ person }) => person || '–' },
+          { key: 'time', label: texts.time, render: ({ timestamp }) => <Time at={timestamp} /> },
+          { key: 'page', label: texts.page, text: 'wrap', render: ({ page }) => page || '–' },
+          { key: 'type', label: texts.event, render: ({ event_type }) => event_type || texts.noType },
+          { key: 'person', label: texts.person, render: ({ person }) => person || '–' },
         ]}
       />
       <Text tone="soft" isSmall>
-        {addresses.length === 0 ? 'No address is stored.' : `From ${addresses.join(', ')}`}
+        {addresses.length === 0 ? texts.noAddress : texts.addresses(addresses.join(', '))}
       </Text>
     </Stack>
   )

@@ -12,6 +12,9 @@ import { type Step, stepsOf, trailInto, trailOf, trailState } from '../../lib/co
 import { PAGE_ROWS } from '../../lib/company-view.ts'
 import { number } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.company.steps
 
 interface StepsProps {
   readonly tenant: string
@@ -63,19 +66,19 @@ export function CompanySteps({ tenant, id }: StepsProps) {
   return (
     <Row gap={1} isOneLine>
       <Text as="span" tone="soft" isSmall role="status">
-        {number(position)} of {number(total)}
+        {texts.position(number(position), number(total))}
       </Text>
       <IconButton
         icon={ChevronUp}
         size="s"
-        label="Previous company (k)"
+        label={texts.previous}
         disabled={previous === undefined || isBusy}
         onClick={() => go(previous)}
       />
       <IconButton
         icon={ChevronDown}
         size="s"
-        label="Next company (j)"
+        label={texts.next}
         disabled={next === undefined || isBusy}
         onClick={() => go(next)}
       />

@@ -9,6 +9,9 @@ import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
 import { useSegments } from '../../lib/segments.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.crm.connect
 
 const SCOPES = [
   ...['crm.objects.companies.read', 'crm.objects.companies.write', 'crm.schemas.companies.read'],
@@ -33,7 +36,7 @@ export function ConnectForm({ tenant, segmentId = '', onConnected, onCancel }: C
     connecting.run(async () => {
       const body: ConnectCrmBody = { token: token.trim(), ...(segment !== '' && { segment_id: segment }) }
       await post(`/api/tenants/${tenant}/crm/connect`, body)
-      toast({ text: 'HubSpot is connected. The first sync has begun.' })
+      toast({ text: texts.connected })
       onConnected()
     })
   const errorOf = (field: string) => (connecting.field === field ? connecting.error : undefined)
@@ -46,50 +49,44 @@ export function ConnectForm({ tenant, segmentId = '', onConnected, onCancel }: C
       }}
     >
       <Stack gap={5}>
-        <Card title="1. Create a private app in HubSpot">
+        <Card title={texts.create}>
           <Stack>
-            <Text>
-              In HubSpot, open Settings, Integrations, Private apps, and create one. Give it these scopes, then copy its
-              access token.
-            </Text>
-            <CodeBlock label="Scopes" text={SCOPES.join('\n')} />
+            <Text>{texts.aboutCreate}</Text>
+            <CodeBlock label={texts.scopes} text={SCOPES.join('\n')} />
           </Stack>
         </Card>
-        <Card title="2. Connect it">
+        <Card title={texts.connect}>
           <Stack>
             <TextInput
-              label="Access token"
+              label={texts.token}
               type="password"
               required
               autocomplete="off"
               spellcheck={false}
               value={token}
               placeholder="pat-eu1-…"
-              hint="It is stored encrypted, and never shown again."
+              hint={texts.aboutToken}
               error={errorOf('token')}
               onInput={setToken}
             />
             <Select
-              label="Companies to send"
+              label={texts.companies}
               value={segment}
               error={errorOf('segment')}
               options={[
-                { value: '', label: 'All with a domain' },
-                ...segments.map(({ segment_id: value, name }) => ({ value, label: `Segment ${name}` })),
+                { value: '', label: texts.allWithDomain },
+                ...segments.map(({ segment_id: value, name }) => ({ value, label: texts.segment(name) })),
               ]}
               onChange={setSegment}
             />
-            <Text tone="soft">
-              ipid adds six properties in the group “ipid”: last visit, visits, heat, pages, segments, and its own id. A
-              company that HubSpot has by its domain keeps its name.
-            </Text>
+            <Text tone="soft">{texts.properties}</Text>
           </Stack>
         </Card>
         <FieldError error={isOther ? connecting.error : undefined} />
         <Row justify="right">
-          {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+          {onCancel && <Button onClick={onCancel}>{TEXTS.words.buttons.cancel}</Button>}
           <Button type="submit" variant="primary" disabled={connecting.isBusy || token.trim() === ''}>
-            Connect HubSpot
+            {texts.connectHubSpot}
           </Button>
         </Row>
       </Stack>

@@ -5,7 +5,10 @@ import { Section } from '../../design/page.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
 import { companyPath } from '../../lib/company-links.ts'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.crm.runs
 
 type Connection = NonNullable<CrmAnswer['connection']>
 
@@ -16,25 +19,25 @@ export function RunTable({ runs }: Pick<Connection, 'runs'>) {
     render: (run: (typeof runs)[number]) => number(run[name]),
   })
   return (
-    <Section title="Syncs" description="Companies of each sync, and what became of them.">
+    <Section title={texts.title} description={texts.about}>
       <Table
-        label="Syncs"
+        label={texts.title}
         rows={runs}
         keyOf={({ at }) => at}
         columns={[
-          { key: 'at', label: 'Begun', render: ({ at }) => <Time at={at} /> },
-          count('created', 'Created'),
-          count('updated', 'Updated'),
-          count('unchanged', 'Unchanged'),
-          count('refused', 'Refused'),
-          count('brought', 'Read back'),
+          { key: 'at', label: texts.begun, render: ({ at }) => <Time at={at} /> },
+          count('created', texts.created),
+          count('updated', texts.updated),
+          count('unchanged', texts.unchanged),
+          count('refused', texts.refused),
+          count('brought', texts.brought),
           {
             key: 'result',
-            label: 'Result',
+            label: texts.result,
             text: 'wrap',
             inCard: 'whole',
             render: ({ error, left_out: left }) =>
-              error ?? (left === 0 ? <Soft>complete</Soft> : `${number(left)} more than ipid sends`),
+              error ?? (left === 0 ? <Soft>{texts.complete}</Soft> : texts.leftOut(number(left))),
           },
         ]}
       />
@@ -50,26 +53,25 @@ interface RefusedTableProps extends Pick<Connection, 'refused'> {
 
 /** Companies that are not in HubSpot, and why. */
 export function RefusedTable({ tenant, refused, count }: RefusedTableProps) {
-  const more = count > refused.length ? ` The first ${refused.length} are shown.` : ''
   return (
     <Section
-      title={`${counted(count, 'company', 'companies')} refused`}
-      description={`Each sync tries them again.${more}`}
+      title={texts.refusedCount(count)}
+      description={count > refused.length ? texts.tryAgainShown(refused.length) : texts.tryAgain}
     >
       <Table
-        label="Refused companies"
+        label={texts.refusedCompanies}
         rows={refused}
         keyOf={({ company_id: id }) => id}
         opensRows
         columns={[
           {
             key: 'company',
-            label: 'Company',
+            label: TEXTS.words.fields.company,
             text: 'wrap',
             render: ({ company_id: id, name }) => <Link href={companyPath(tenant, id)}>{name}</Link>,
           },
-          { key: 'domain', label: 'Domain', text: 'wrap', render: ({ domain }) => domain },
-          { key: 'reason', label: 'Reason', text: 'wrap', inCard: 'whole', render: ({ reason }) => reason },
+          { key: 'domain', label: TEXTS.words.fields.domain, text: 'wrap', render: ({ domain }) => domain },
+          { key: 'reason', label: texts.reason, text: 'wrap', inCard: 'whole', render: ({ reason }) => reason },
         ]}
       />
     </Section>

@@ -3,8 +3,11 @@ import { Stack, Text } from '../../design/layout.tsx'
 import { sentence } from '../../design/notice.tsx'
 import { Section } from '../../design/page.tsx'
 import { Table } from '../../design/table.tsx'
-import { counted, day, hourMinute } from '../../lib/format.ts'
+import { day, hourMinute } from '../../lib/format.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { filePath } from './words.ts'
+
+const texts = TEXTS.exports.calendar
 
 const PAST_DAYS = 7
 const DAY_MS = 86_400_000
@@ -26,19 +29,19 @@ interface ExportCalendarProps {
 export function ExportCalendar({ tenant, exports }: ExportCalendarProps) {
   const days = daysOf(exports, Date.now())
   return (
-    <Section title="Calendar" description="The last 7 days and the next 7, in your time.">
+    <Section title={texts.title} description={texts.about}>
       {days.length === 0 ? (
-        <Text tone="soft">No file was written on these days, and none is due.</Text>
+        <Text tone="soft">{texts.none}</Text>
       ) : (
         <Table
-          label="Calendar of exports"
+          label={texts.label}
           rows={days}
           keyOf={({ date }) => date}
           columns={[
-            { key: 'day', label: 'Day', render: ({ date }) => dayName(date) },
+            { key: 'day', label: texts.day, render: ({ date }) => dayName(date) },
             {
               key: 'files',
-              label: 'Files',
+              label: texts.files,
               text: 'wrap',
               inCard: 'whole',
               render: ({ entries }) => (
@@ -64,10 +67,11 @@ function EntryText({ tenant, entry: { at, exported, run } }: { readonly tenant: 
   if (run === undefined) {
     return (
       <>
-        {time} {name}{' '}
-        <Text as="span" tone="soft">
-          is due
-        </Text>
+        {texts.due(time, name, (text) => (
+          <Text as="span" tone="soft">
+            {text}
+          </Text>
+        ))}
       </>
     )
   }
@@ -76,7 +80,7 @@ function EntryText({ tenant, entry: { at, exported, run } }: { readonly tenant: 
       <>
         {time} {name}:{' '}
         <Text as="span" tone="bad">
-          {sentence(run.error ?? 'not written')}
+          {sentence(run.error ?? texts.notWritten)}
         </Text>
       </>
     )
@@ -87,7 +91,7 @@ function EntryText({ tenant, entry: { at, exported, run } }: { readonly tenant: 
       <a href={filePath(tenant, id, run.object)} download>
         {name}
       </a>
-      : {counted(run.rows ?? 0, 'company', 'companies')}
+      : {TEXTS.words.counts.companies(run.rows ?? 0)}
     </>
   )
 }
@@ -117,5 +121,5 @@ function localDate(at: Date): string {
 }
 
 function dayName(date: string): string {
-  return date === localDate(new Date()) ? `Today, ${day(date)}` : day(date)
+  return date === localDate(new Date()) ? texts.today(day(date)) : day(date)
 }

@@ -8,11 +8,14 @@ import { sentence } from '../../design/notice.tsx'
 import { Menu } from '../../design/popover.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
-import { bytes, capitalised, counted } from '../../lib/format.ts'
+import { bytes, capitalised } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
 import { segmentPath } from '../../lib/segment-view.ts'
 import { useSegments } from '../../lib/segments.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { fileName, filePath, hasFailed, mailWords, scheduleWords } from './words.ts'
+
+const texts = TEXTS.exports.table
 
 export type ExportAction = 'run' | 'files' | 'mails' | 'pause' | 'resume' | 'remove'
 
@@ -26,13 +29,13 @@ interface ExportListProps {
 export function ExportList({ tenant, exports, onAct }: ExportListProps) {
   return (
     <Table
-      label="Exports"
+      label={texts.exports}
       rows={exports}
       keyOf={({ export_id: id }) => id}
       columns={[
         {
           key: 'name',
-          label: 'Export',
+          label: texts.export,
           text: 'wrap',
           render: (one) => (
             <Stack gap={1}>
@@ -40,14 +43,14 @@ export function ExportList({ tenant, exports, onAct }: ExportListProps) {
                 {one.name}
               </Text>
               <Text tone="soft" isSmall>
-                Companies of <SegmentName tenant={tenant} segment={one.segment} />
+                {texts.companiesOf(<SegmentName tenant={tenant} segment={one.segment} />)}
               </Text>
             </Stack>
           ),
         },
         {
           key: 'when',
-          label: 'Written',
+          label: texts.written,
           text: 'wrap',
           inCard: 'whole',
           render: (one) => (
@@ -55,22 +58,28 @@ export function ExportList({ tenant, exports, onAct }: ExportListProps) {
               <span>{capitalised(scheduleWords(one))}</span>
               {one.next_at !== null && (
                 <Text tone="soft" isSmall>
-                  Next: <Time at={one.next_at} />
+                  {texts.next(<Time at={one.next_at} />)}
                 </Text>
               )}
             </Stack>
           ),
         },
-        { key: 'state', label: 'State', text: 'wrap', inCard: 'whole', render: (one) => <State shown={one} /> },
+        {
+          key: 'state',
+          label: TEXTS.words.fields.state,
+          text: 'wrap',
+          inCard: 'whole',
+          render: (one) => <State shown={one} />,
+        },
         {
           key: 'last',
-          label: 'Last file',
+          label: texts.lastFile,
           text: 'wrap',
           inCard: 'whole',
           render: ({ export_id: id, last }) =>
             last === null ? (
               <Text as="span" tone="soft">
-                none yet
+                {texts.noneYet}
               </Text>
             ) : (
               <Stack gap={1}>
@@ -78,14 +87,14 @@ export function ExportList({ tenant, exports, onAct }: ExportListProps) {
                   {fileName(last.object)}
                 </a>
                 <Text tone="soft" isSmall>
-                  {counted(last.rows, 'company', 'companies')}, {bytes(last.bytes)}, <Time at={last.written_at} isAgo />
+                  {TEXTS.words.counts.companies(last.rows)}, {bytes(last.bytes)}, <Time at={last.written_at} isAgo />
                 </Text>
               </Stack>
             ),
         },
         {
           key: 'actions',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: (one) => <Actions shown={one} onAct={onAct} />,
@@ -98,7 +107,7 @@ export function ExportList({ tenant, exports, onAct }: ExportListProps) {
 function SegmentName({ tenant, segment }: { readonly tenant: string; readonly segment: ListedExport['segment'] }) {
   const { segments = [] } = useSegments()
   const found = segments.find(({ segment_id: id }) => id === segment.segment_id)
-  if (found === undefined) return <>{segment.name ?? 'a segment that was removed'}</>
+  if (found === undefined) return <>{segment.name ?? texts.goneSegment}</>
   return <Link href={segmentPath(tenant, found)}>{found.name}</Link>
 }
 
@@ -107,11 +116,11 @@ function State({ shown: { paused, error, open_since: since, mails } }: { readonl
     <Stack gap={1}>
       <Row gap={2}>
         {paused !== null ? (
-          <Badge tone={paused.by === 'person' ? 'neutral' : 'bad'}>paused</Badge>
+          <Badge tone={paused.by === 'person' ? 'neutral' : 'bad'}>{texts.paused}</Badge>
         ) : error !== null ? (
-          <Badge tone="bad">failed</Badge>
+          <Badge tone="bad">{texts.failed}</Badge>
         ) : (
-          <Badge tone="good">on</Badge>
+          <Badge tone="good">{texts.on}</Badge>
         )}
       </Row>
       {paused !== null && paused.reason !== '' && (
@@ -121,14 +130,10 @@ function State({ shown: { paused, error, open_since: since, mails } }: { readonl
       )}
       {error !== null && (
         <Text tone="soft" isSmall>
-          {sentence(error.message)} {counted(error.failures, 'attempt')}, next <Time at={error.retry_at} isAgo />
+          {texts.attempts(sentence(error.message), error.failures, <Time at={error.retry_at} isAgo />)}
         </Text>
       )}
-      {error === null && since !== null && (
-        <Text isSmall>
-          A file is due since <Time at={since} />
-        </Text>
-      )}
+      {error === null && since !== null && <Text isSmall>{texts.dueSince(<Time at={since} />)}</Text>}
       {mails.filter(hasFailed).map((mail) => (
         <Text key={mail.mail_id} tone="bad" isSmall>
           {mailWords(mail)}
@@ -139,7 +144,7 @@ function State({ shown: { paused, error, open_since: since, mails } }: { readonl
 }
 
 function Actions({ shown, onAct }: Pick<ExportListProps, 'onAct'> & { readonly shown: ListedExport }) {
-  const label = `Actions for ${shown.name}`
+  const label = texts.actionsFor(shown.name)
   if (!useMay('member')) return null
   return (
     <Menu
@@ -147,14 +152,14 @@ function Actions({ shown, onAct }: Pick<ExportListProps, 'onAct'> & { readonly s
       align="end"
       trigger={(props) => <IconButton icon={Ellipsis} label={label} {...props} />}
       entries={[
-        { label: 'Write a file now', icon: FilePlus, onSelect: () => onAct('run', shown) },
-        { label: 'Show its files', icon: List, onSelect: () => onAct('files', shown) },
-        { label: 'Send by e-mail', icon: Mail, onSelect: () => onAct('mails', shown) },
+        { label: texts.run, icon: FilePlus, onSelect: () => onAct('run', shown) },
+        { label: texts.show, icon: List, onSelect: () => onAct('files', shown) },
+        { label: texts.mail, icon: Mail, onSelect: () => onAct('mails', shown) },
         shown.paused === null
-          ? { label: 'Pause', icon: Pause, onSelect: () => onAct('pause', shown) }
-          : { label: 'Resume', icon: Play, onSelect: () => onAct('resume', shown) },
+          ? { label: texts.pause, icon: Pause, onSelect: () => onAct('pause', shown) }
+          : { label: texts.resume, icon: Play, onSelect: () => onAct('resume', shown) },
         'line',
-        { label: 'Remove', icon: Trash2, isDanger: true, onSelect: () => onAct('remove', shown) },
+        { label: TEXTS.words.buttons.remove, icon: Trash2, isDanger: true, onSelect: () => onAct('remove', shown) },
       ]}
     />
   )

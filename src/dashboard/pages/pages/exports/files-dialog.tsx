@@ -6,7 +6,10 @@ import { sentence } from '../../design/notice.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
 import { bytes, number } from '../../lib/format.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { fileName, filePath } from './words.ts'
+
+const texts = TEXTS.exports.files
 
 interface FilesDialogProps {
   readonly tenant: string
@@ -17,27 +20,30 @@ interface FilesDialogProps {
 /** The last attempts of an export: their files, or why there is none. */
 export function FilesDialog({ tenant, shown: { export_id: id, name, folder, runs, keep }, onClose }: FilesDialogProps) {
   return (
-    <Dialog title={`Files of ${name}`} isWide onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
+    <Dialog
+      title={texts.title(name)}
+      isWide
+      onClose={onClose}
+      actions={<Button onClick={onClose}>{TEXTS.words.buttons.close}</Button>}
+    >
       <Stack>
-        <Text tone="soft">
-          The last attempts, newest first. Files are in <code>{folder}</code>, the last {number(keep)} of them.
-        </Text>
-        {runs.length === 0 && <Text>No file was written yet.</Text>}
+        <Text tone="soft">{texts.about(<code>{folder}</code>, number(keep))}</Text>
+        {runs.length === 0 && <Text>{texts.none}</Text>}
         {runs.length > 0 && (
           <Table
-            label={`Files of ${name}`}
+            label={texts.title(name)}
             rows={runs}
             keyOf={({ at, object }) => `${at} ${object}`}
             columns={[
               {
                 key: 'file',
-                label: 'File',
+                label: texts.file,
                 text: 'wrap',
                 inCard: 'whole',
                 render: ({ object, error }) =>
                   object === null ? (
                     <Text as="span" tone="bad">
-                      {sentence(error ?? 'not written')}
+                      {sentence(error ?? texts.notWritten)}
                     </Text>
                   ) : (
                     <a href={filePath(tenant, id, object)} download>
@@ -45,16 +51,16 @@ export function FilesDialog({ tenant, shown: { export_id: id, name, folder, runs
                     </a>
                   ),
               },
-              { key: 'at', label: 'Written', render: ({ at }) => <Time at={at} /> },
+              { key: 'at', label: texts.written, render: ({ at }) => <Time at={at} /> },
               {
                 key: 'rows',
-                label: 'Companies',
+                label: TEXTS.words.fields.companies,
                 isNumber: true,
                 render: ({ rows }) => (rows === null ? '–' : number(rows)),
               },
               {
                 key: 'size',
-                label: 'Size',
+                label: texts.size,
                 isNumber: true,
                 render: ({ bytes: size }) => (size === null ? '–' : bytes(size)),
               },

@@ -8,8 +8,11 @@ import { Table } from '../../design/table.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { NoMail } from '../alerts/no-mail.tsx'
 import { hasFailed, mailWords } from './words.ts'
+
+const texts = TEXTS.exports.mails
 
 interface MailsDialogProps {
   readonly tenant: string
@@ -35,26 +38,21 @@ export function MailsDialog({ tenant, shown, canEmail, own, onChanged, onClose }
       const made = await post<ExportMailListed>(path, body)
       onChanged()
       setAddress('')
-      const what = made.once ? `the next file of ${name}` : `each new file of ${name}`
-      toast({
-        text:
-          made.unconfirmed === null
-            ? `${made.address} gets ${what}.`
-            : `${made.address} gets a mail with a link that confirms, and after that ${what}.`,
-      })
+      const files = made.once ? texts.nextFile(name) : texts.eachFile(name)
+      toast({ text: (made.unconfirmed === null ? texts.gets : texts.getsAfter)(made.address, files) })
     })
   const change = (verb: 'ask-again' | 'remove', { mail_id, address: to }: ExportMailListed) =>
     changing.run(async () => {
       await post(`${path}/${verb}`, { mail_id })
       onChanged()
-      toast({ text: verb === 'remove' ? `${to} gets no more files.` : `${to} gets a mail with a link that confirms.` })
+      toast({ text: (verb === 'remove' ? texts.ended : texts.asked)(to) })
     })
   return (
     <Dialog
-      title={`Send ${name} by e-mail`}
+      title={texts.title(name)}
       isWide
       onClose={onClose}
-      actions={<Button onClick={onClose}>Close</Button>}
+      actions={<Button onClick={onClose}>{TEXTS.words.buttons.close}</Button>}
     >
       <Stack>
         {!canEmail && <NoMail />}
@@ -67,7 +65,7 @@ export function MailsDialog({ tenant, shown, canEmail, own, onChanged, onClose }
           >
             <Stack gap={3}>
               <TextInput
-                label="E-mail address"
+                label={texts.address}
                 type="email"
                 required
                 maxLength={320}
@@ -76,14 +74,14 @@ export function MailsDialog({ tenant, shown, canEmail, own, onChanged, onClose }
                 spellcheck={false}
                 value={address}
                 error={sending.field === 'target' ? sending.error : undefined}
-                hint="A new address gets a mail first, and confirms. A file of more than 7 MB is a link to this page."
+                hint={texts.confirms}
                 onInput={setAddress}
               />
               <FieldError error={sending.field === 'target' ? undefined : sending.error} />
               <Row justify="between">
-                <Checkbox label="Only the next file" isChecked={once} onChange={setOnce} />
+                <Checkbox label={texts.onlyNext} isChecked={once} onChange={setOnce} />
                 <Button type="submit" variant="primary" disabled={sending.isBusy}>
-                  Send files
+                  {texts.send}
                 </Button>
               </Row>
             </Stack>
@@ -92,13 +90,13 @@ export function MailsDialog({ tenant, shown, canEmail, own, onChanged, onClose }
         <FieldError error={changing.error} />
         {mails.length > 0 && (
           <Table
-            label={`Receivers of ${name}`}
+            label={texts.receiversOf(name)}
             rows={mails}
             keyOf={({ mail_id: id }) => id}
             columns={[
               {
                 key: 'address',
-                label: 'Receiver',
+                label: texts.receiver,
                 text: 'wrap',
                 inCard: 'whole',
                 render: (mail) => (
@@ -107,25 +105,25 @@ export function MailsDialog({ tenant, shown, canEmail, own, onChanged, onClose }
                       {mail.address}
                     </Text>
                     <Text tone={hasFailed(mail) ? 'bad' : 'soft'} isSmall>
-                      {mail.once ? 'The next file.' : 'Each file.'} {mailWords(mail)}
+                      {mail.once ? texts.next : texts.each} {mailWords(mail)}
                     </Text>
                   </Stack>
                 ),
               },
               {
                 key: 'actions',
-                label: 'Actions',
+                label: TEXTS.words.fields.actions,
                 isLabelHidden: true,
                 isActions: true,
                 render: (mail) => (
                   <Row gap={2}>
                     {mail.unconfirmed !== null && (
                       <Button size="s" disabled={changing.isBusy} onClick={() => change('ask-again', mail)}>
-                        Send the link again
+                        {texts.askAgain}
                       </Button>
                     )}
                     <Button size="s" disabled={changing.isBusy} onClick={() => change('remove', mail)}>
-                      Send no more
+                      {texts.end}
                     </Button>
                   </Row>
                 ),

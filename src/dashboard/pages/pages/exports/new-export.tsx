@@ -14,13 +14,16 @@ import type { PageProps } from '../../lib/page-props.ts'
 import { useSegments } from '../../lib/segments.ts'
 import { useUrlState } from '../../lib/url-state.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { FORMAT_WORDS, scheduleWords } from './words.ts'
+
+const texts = TEXTS.exports.new
 
 /** A form for a new export. The URL may choose the segment. */
 export function NewExport({ parameters }: PageProps) {
   const tenant = parameters.tenant!
   return (
-    <Page key={tenant} title="New export" back={{ href: `/t/${tenant}/exports`, label: 'Exports' }} isNarrow>
+    <Page key={tenant} title={texts.title} back={{ href: `/t/${tenant}/exports`, label: texts.exports }} isNarrow>
       <Form tenant={tenant} />
     </Page>
   )
@@ -47,7 +50,7 @@ function Form({ tenant }: { readonly tenant: string }) {
       const body: CreateExportBody = { name, segment_id: segmentId, every, at, format, keep: Number(keep) }
       const made = await post<ListedExport>(`/api/tenants/${tenant}/exports`, body)
       navigate(list)
-      toast({ text: `${made.name} is written ${scheduleWords(made)}.` })
+      toast({ text: texts.created(made.name, scheduleWords(made)) })
     })
   const errorOf = (field: string) => (creating.field === field ? creating.error : undefined)
   return (
@@ -58,20 +61,21 @@ function Form({ tenant }: { readonly tenant: string }) {
       }}
     >
       <Stack gap={5}>
-        <Card title="What">
+        <Card title={texts.what}>
           <Stack>
             {segments?.length === 0 ? (
               <Text tone="soft">
-                There is no segment yet. A segment is a saved filter: set filters on the list of{' '}
-                <Link href={`/t/${tenant}/companies`}>companies</Link> and save them.
+                {texts.noSegment((text) => (
+                  <Link href={`/t/${tenant}/companies`}>{text}</Link>
+                ))}
               </Text>
             ) : (
               <Select
-                label="Segment"
+                label={texts.segment}
                 value={segment?.segment_id ?? ''}
                 error={errorOf('segment')}
                 options={[
-                  { value: '', label: 'Choose a segment' },
+                  { value: '', label: texts.chooseSegment },
                   ...(segments ?? []).map(({ segment_id: value, name: label }) => ({ value, label })),
                 ]}
                 onChange={setSegmentId}
@@ -79,7 +83,7 @@ function Form({ tenant }: { readonly tenant: string }) {
             )}
             <Row>
               <Segmented
-                label="Format"
+                label={texts.format}
                 value={format}
                 options={Object.entries(FORMAT_WORDS).map(([value, label]) => ({ value, label }))}
                 onChange={(next) => setFormat(next as ListedExport['format'])}
@@ -87,41 +91,41 @@ function Form({ tenant }: { readonly tenant: string }) {
             </Row>
           </Stack>
         </Card>
-        <Card title="When">
+        <Card title={texts.when}>
           <Stack>
             <Row>
               <HowOften value={every} onChange={setEvery} />
             </Row>
             <TimeOfDay value={at} error={errorOf('at')} onInput={setAt} />
             <TextInput
-              label="Files to keep"
+              label={texts.keep}
               type="number"
               required
               min={1}
               max={EXPORT_KEEP_MAX}
               value={keep}
-              hint="Older files are removed after a new one."
+              hint={texts.aboutKeep}
               error={errorOf('keep')}
               onInput={setKeep}
             />
           </Stack>
         </Card>
         <TextInput
-          label="Name of the export"
+          label={texts.name}
           required
           maxLength={LABEL_CHARS_MAX}
           autocomplete="off"
           spellcheck={false}
           value={name}
-          hint="It names the folder of the files: letters, digits, - and _."
+          hint={texts.aboutName}
           error={errorOf('name')}
           onInput={setName}
         />
         <FieldError error={FIELDS.includes(creating.field ?? '') ? undefined : creating.error} />
         <Row justify="right">
-          <Button onClick={() => navigate(list)}>Cancel</Button>
+          <Button onClick={() => navigate(list)}>{TEXTS.words.buttons.cancel}</Button>
           <Button type="submit" variant="primary" disabled={creating.isBusy || segment === undefined}>
-            Create export
+            {texts.create}
           </Button>
         </Row>
       </Stack>

@@ -1,12 +1,15 @@
 import type { ExportMailListed, ListedExport } from '../../../../../schemas/dashboard/exports.ts'
 import { sentence } from '../../design/notice.tsx'
 import { queryText } from '../../lib/api.ts'
+import { TEXTS } from '../../texts/texts.ts'
 
-export const FORMAT_WORDS = { csv: 'CSV, for spreadsheets', ndjson: 'JSON lines, for programs' } as const
+const texts = TEXTS.exports.words
+
+export const FORMAT_WORDS = { csv: texts.formats.csv, ndjson: texts.formats.ndjson } as const
 
 /** "every Monday at 06:00 UTC" */
 export function scheduleWords({ every, at }: Pick<ListedExport, 'every' | 'at'>): string {
-  return `${every === 'day' ? 'every day' : 'every Monday'} at ${at} UTC`
+  return (every === 'day' ? texts.everyDay : texts.everyMonday)(at)
 }
 
 /** The name of a file without its folder. */
@@ -26,13 +29,8 @@ export function hasFailed({ paused, unconfirmed, last_attempt: last }: ExportMai
 
 /** What becomes of mails with files, in a sentence or two. */
 export function mailWords({ address, paused, unconfirmed, waiting, last_attempt: last }: ExportMailListed): string {
-  if (unconfirmed !== null) return `${address} gets files once it has confirmed by the link in our mail.`
-  if (paused !== null) return `${address} gets no more files: ${sentence(paused.reason)}`
-  if (last !== null && last.error !== null)
-    return `The mail to ${address} failed and is tried again: ${sentence(last.error)}`
-  return waiting > 0
-    ? `A mail to ${address} is on its way.`
-    : last === null
-      ? 'No mail yet.'
-      : 'The last mail was sent.'
+  if (unconfirmed !== null) return texts.mail.unconfirmed(address)
+  if (paused !== null) return texts.mail.paused(address, sentence(paused.reason))
+  if (last !== null && last.error !== null) return texts.mail.failed(address, sentence(last.error))
+  return waiting > 0 ? texts.mail.onItsWay(address) : last === null ? texts.mail.none : texts.mail.sent
 }

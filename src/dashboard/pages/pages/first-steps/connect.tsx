@@ -11,6 +11,9 @@ import { Notice } from '../../design/notice.tsx'
 import { Segmented } from '../../design/tabs.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.firstSteps.connect
 
 interface ConnectProps {
   readonly tenant: string
@@ -21,7 +24,7 @@ interface ConnectProps {
 type Block = SourceSetup['blocks'][number]
 
 const SITES = [
-  { value: 'html', label: 'Any site' },
+  { value: 'html', label: texts.anySite },
   { value: 'tag-manager', label: 'GTM' },
   { value: 'wordpress', label: 'WordPress' },
   { value: 'shopify', label: 'Shopify' },
@@ -74,8 +77,8 @@ function AddressForm({ tenant, base, onConnected, onCancel }: AddressFormProps) 
       <Stack gap={3}>
         <TextInput
           type="url"
-          label="Address at which your visitors’ browsers reach ipid"
-          hint="It begins with https://. The person who runs ipid knows it. It is often not the address of this page."
+          label={texts.address}
+          hint={texts.aboutAddress}
           required
           maxLength={300}
           placeholder="https://ipid.example.com"
@@ -85,14 +88,22 @@ function AddressForm({ tenant, base, onConnected, onCancel }: AddressFormProps) 
         <FieldError error={error} />
         <Row gap={2}>
           <Button type="submit" variant="primary" disabled={isBusy}>
-            Show my line of code
+            {texts.showLine}
           </Button>
-          {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+          {onCancel && <Button onClick={onCancel}>{TEXTS.words.buttons.cancel}</Button>}
         </Row>
         <Text tone="soft" isSmall>
-          No website? <Link href={`/t/${tenant}/sources`}>Connect another source</Link>,{' '}
-          <Link href={`/t/${tenant}/uploads`}>upload a file</Link>, or{' '}
-          <Link href={`/t/${tenant}/settings/keys`}>make a key for the API</Link>.
+          {texts.noWebsite(
+            (text) => (
+              <Link href={`/t/${tenant}/sources`}>{text}</Link>
+            ),
+            (text) => (
+              <Link href={`/t/${tenant}/uploads`}>{text}</Link>
+            ),
+            (text) => (
+              <Link href={`/t/${tenant}/settings/keys`}>{text}</Link>
+            ),
+          )}
         </Text>
       </Stack>
     </form>
@@ -111,7 +122,7 @@ function Script({ tenant, setup, onChange }: ScriptProps) {
   return (
     <Stack gap={3}>
       <Row>
-        <Segmented label="How your website is made" value={site} options={SITES} onChange={setSite} />
+        <Segmented label={texts.howMade} value={site} options={SITES} onChange={setSite} />
       </Row>
       {block !== undefined && (
         <>
@@ -136,14 +147,14 @@ function Script({ tenant, setup, onChange }: ScriptProps) {
       <Row gap={2}>
         {block !== undefined && (
           <LinkButton size="s" icon={Mail} href={mailTo(block, setup)}>
-            Send to my developer
+            {texts.send}
           </LinkButton>
         )}
         <Button size="s" variant="quiet" icon={Pencil} onClick={onChange}>
-          Change the address
+          {texts.change}
         </Button>
         <LinkButton size="s" variant="quiet" href={`/t/${tenant}/sources`}>
-          More ways
+          {texts.more}
         </LinkButton>
       </Row>
     </Stack>
@@ -154,16 +165,14 @@ function Script({ tenant, setup, onChange }: ScriptProps) {
 function mailTo({ title, code, about, site }: Block, { blocks, base }: SourceSetup): string {
   const policy = blocks.find((block) => block.title.includes('Content-Security-Policy'))
   const lines = [
-    'Hello,',
+    texts.mail.hello,
     '',
-    `please add this to our website, so that ipid sees which companies visit it. ${title}:`,
+    texts.mail.please(title),
     ...['', code, ''],
     ...(about === null ? [] : [about, '']),
-    ...(policy === undefined || site === 'shopify'
-      ? []
-      : ['If the site has a Content-Security-Policy, it also needs:', '', policy.code, '']),
-    `It loads one script from ${base}, and sets no cookies. Thank you!`,
+    ...(policy === undefined || site === 'shopify' ? [] : [texts.mail.policy, '', policy.code, '']),
+    texts.mail.thanks(base),
   ]
-  const subject = 'A line of code for our website'
+  const subject = texts.mail.subject
   return `mailto:?subject=${encodeURIComponent(subject)}&body=${encodeURIComponent(lines.join('\r\n'))}`
 }

@@ -12,10 +12,13 @@ import { post } from '../../lib/api.ts'
 import { useSession } from '../../lib/session.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { Invite } from '../people/invite.tsx'
 import { Connect } from './connect.tsx'
 import { OwnOffice } from './own-office.tsx'
 import { Verify } from './verify.tsx'
+
+const texts = TEXTS.firstSteps.steps
 
 /** While a person waits for the first page view. */
 const SOON_MS = 2_000
@@ -41,12 +44,12 @@ export function FirstSteps({ tenant, isEmpty }: FirstStepsProps) {
     closing.run(async () => {
       await post(`${path}/close`, { is_closed: isClosed })
       reload()
-      if (isClosed) toast({ text: 'The first steps are closed.', undo: () => close(false) })
+      if (isClosed) toast({ text: texts.closed, undo: () => close(false) })
     })
   if (value.is_closed) {
     return isEmpty ? (
       <Row>
-        <Button onClick={() => close(false)}>Show the first steps</Button>
+        <Button onClick={() => close(false)}>{texts.show}</Button>
         <SampleButton tenant={tenant} />
       </Row>
     ) : null
@@ -76,44 +79,42 @@ function List({ tenant, answer, reload, isBusy, onClose }: ListProps) {
   const [own] = answer.own_rules
   const steps = [
     {
-      title: 'Connect your website',
+      title: texts.connect,
       isDone: answer.website !== null || answer.has_events,
       note: answer.website?.setup.base,
       body: <Connect tenant={tenant} answer={answer} onChanged={reload} />,
     },
     {
-      title: 'See the first visit',
+      title: texts.see,
       isDone: isVerified(answer),
       body: <Verify tenant={tenant} answer={answer} />,
     },
     {
-      title: 'Leave out your own office',
+      title: texts.office,
       isDone: answer.own_rules.length > 0,
-      note: own && (answer.own_rules.length > 1 ? `${own} and others` : own),
+      note: own && (answer.own_rules.length > 1 ? texts.andOthers(own) : own),
       body: <OwnOffice tenant={tenant} answer={answer} onChanged={reload} />,
     },
     {
-      title: 'Make the first alert',
+      title: texts.alert,
       isDone: answer.alerts > 0,
       body: (
         <Stack gap={3}>
-          <Text isMeasured>A mail, or a message in Slack, when a company visits for the first time or comes back.</Text>
+          <Text isMeasured>{texts.aboutAlert}</Text>
           <Row>
-            <LinkButton href={`/t/${tenant}/alerts/new`}>Create alert</LinkButton>
+            <LinkButton href={`/t/${tenant}/alerts/new`}>{texts.createAlert}</LinkButton>
           </Row>
         </Stack>
       ),
     },
     {
-      title: 'Invite your colleagues',
+      title: texts.invite,
       isDone: others > 0,
       body: (
         <Stack gap={3}>
-          <Text isMeasured>
-            You decide whether each of them reads only, changes things too, or manages people and keys.
-          </Text>
+          <Text isMeasured>{texts.aboutInvite}</Text>
           <Row>
-            <Button onClick={() => setInviting(true)}>Invite a person</Button>
+            <Button onClick={() => setInviting(true)}>{texts.inviteOne}</Button>
           </Row>
         </Stack>
       ),
@@ -124,19 +125,19 @@ function List({ tenant, answer, reload, isBusy, onClose }: ListProps) {
   if (current < 0) return null
   return (
     <Card
-      title="First steps"
+      title={texts.title}
       actions={
         <>
           <Text as="span" tone="soft" isSmall role="status">
-            {done} of {steps.length} done
+            {texts.doneOf(done, steps.length)}
           </Text>
           <Button size="s" variant="quiet" disabled={isBusy} onClick={onClose}>
-            Close the list
+            {texts.close}
           </Button>
         </>
       }
     >
-      <Steps label="First steps">
+      <Steps label={texts.title}>
         {steps.map(({ title, isDone, note, body }, i) => {
           const isOpen = chosen === undefined ? i === current : chosen.step === i && chosen.isOpen
           return (

@@ -9,6 +9,9 @@ import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
 import { pastJobStarted } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.firstSteps.office
 
 interface OwnOfficeProps {
   readonly tenant: string
@@ -28,7 +31,7 @@ export function OwnOffice({ tenant, answer, onChanged }: OwnOfficeProps) {
         add: { kind: 'own', subject },
         ...past,
       })
-      if (job === null) toast({ text: `Visits from ${subject} are left out from now on.` })
+      if (job === null) toast({ text: texts.leftOutNow(subject) })
       else pastJobStarted(job)
       setTyped('')
       onChanged()
@@ -38,25 +41,24 @@ export function OwnOffice({ tenant, answer, onChanged }: OwnOfficeProps) {
     <Stack gap={3}>
       {rules.length > 0 && (
         <Text>
-          Left out: {rules.join(', ')}. <Link href={`/t/${tenant}/settings/rules`}>Change it in Settings</Link>
+          {texts.leftOut(rules, (text) => (
+            <Link href={`/t/${tenant}/settings/rules`}>{text}</Link>
+          ))}
         </Text>
       )}
       {own !== null && !isOut && (
         <>
-          <Text isMeasured>
-            You are at <strong>{own}</strong> now. Are you in your office? Then visits from there are your own.
-          </Text>
+          <Text isMeasured>{texts.youAreAt(<strong>{own}</strong>)}</Text>
           <Row>
             <Button disabled={isBusy} onClick={() => leaveOut(own)}>
-              Leave out {own}
+              {texts.leaveOut(own)}
             </Button>
           </Row>
         </>
       )}
       {own === null && rules.length === 0 && (
         <Text tone="soft" isMeasured>
-          This page does not see you at a public address, so it cannot offer the one of your office. Your IT knows it,
-          or any page that answers “what is my IP address”.
+          {texts.noAddress}
         </Text>
       )}
       <form
@@ -68,7 +70,7 @@ export function OwnOffice({ tenant, answer, onChanged }: OwnOfficeProps) {
         <Row align="end">
           <Grow>
             <TextInput
-              label={own === null ? 'Address or network of your office' : 'Another address or network of yours'}
+              label={own === null ? texts.network : texts.anotherNetwork}
               required
               maxLength={100}
               autocomplete="off"
@@ -78,7 +80,7 @@ export function OwnOffice({ tenant, answer, onChanged }: OwnOfficeProps) {
             />
           </Grow>
           <Button type="submit" disabled={isBusy || typed.trim() === ''}>
-            Leave it out
+            {texts.leaveItOut}
           </Button>
         </Row>
       </form>

@@ -4,6 +4,9 @@ import { Row, Stack, Text } from '../../design/layout.tsx'
 import { sentence } from '../../design/notice.tsx'
 import { Pulse } from '../../design/pulse.tsx'
 import { seenOf } from '../../lib/seen.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.firstSteps.verify
 
 /** Waits for the first page view. Says what was seen of it and what ipid made of it, also when it was left out. */
 export function Verify({ tenant, answer }: { readonly tenant: string; readonly answer: FirstSteps }) {
@@ -15,26 +18,21 @@ export function Verify({ tenant, answer }: { readonly tenant: string; readonly a
         <Pulse state={seen.status === 'invalid_ip' ? 'bad' : 'good'}>{text}</Pulse>
         {next !== undefined && <Text tone="soft">{next}</Text>}
         <Row>
-          <Link href={`/t/${tenant}/live`}>Watch visits arrive</Link>
+          <Link href={`/t/${tenant}/live`}>{texts.watch}</Link>
         </Row>
       </Stack>
     )
   }
   if (website?.has_events) {
     const { filtered_all: filtered } = website
-    return (
-      <Pulse state="good">
-        {filtered === null ? 'Page views of your website arrive.' : sentence(`the first page view was ${filtered}`)}
-      </Pulse>
-    )
+    return <Pulse state="good">{filtered === null ? texts.arrive : sentence(texts.firstWas(filtered))}</Pulse>
   }
-  if (website === null) return <Text tone="soft">Connect the website first. Its first visit then appears here.</Text>
+  if (website === null) return <Text tone="soft">{texts.connectFirst}</Text>
   return (
     <Stack gap={2}>
-      <Pulse state="waiting">Waiting for the first page view…</Pulse>
+      <Pulse state="waiting">{texts.waiting}</Pulse>
       <Text tone="soft" isMeasured>
-        When the line is in your website, open a page of it in another tab. Within seconds this says what ipid saw of
-        your visit.
+        {texts.openPage}
       </Text>
     </Stack>
   )

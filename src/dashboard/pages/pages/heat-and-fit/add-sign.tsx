@@ -15,32 +15,35 @@ import { country } from '../../lib/days.ts'
 import { useOwnColumns } from '../../lib/own-columns.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useChoices } from '../../lib/use-companies.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.heatAndFit.addSign
 
 /** Lists that a sign may name: key of the filter, label, words for a value. */
 const LISTS = [
-  ['industry', 'Industry', String],
-  ['category', 'Category', String],
-  ['country', 'Visits from', country],
-  ['classification', 'Type', String],
-  ['tag', 'Tag', String],
-  ['status', 'Status', String],
+  ['industry', TEXTS.words.fields.industry, String],
+  ['category', TEXTS.words.fields.category, String],
+  ['country', TEXTS.words.fields.visitsFrom, country],
+  ['classification', TEXTS.words.fields.type, String],
+  ['tag', TEXTS.words.fields.tag, String],
+  ['status', TEXTS.words.fields.status, String],
 ] as const satisfies readonly (readonly [keyof CompanyChoices, string, (value: string) => string])[]
 
 const OWN = 'own.'
 const TEXT = 'text'
 const OPERATORS = {
   number: [
-    ['>=', 'at least'],
-    ['<=', 'at most'],
-    ['=', 'is'],
+    ['>=', texts.operators.atLeast],
+    ['<=', texts.operators.atMost],
+    ['=', texts.operators.is],
   ],
   date: [
-    ['>=', 'from'],
-    ['<=', 'until'],
+    ['>=', texts.operators.from],
+    ['<=', texts.operators.until],
   ],
   text: [
-    ['=', 'is'],
-    ['~', 'contains'],
+    ['=', texts.operators.is],
+    ['~', texts.operators.contains],
   ],
 } as const
 
@@ -85,7 +88,7 @@ export function AddSign({ tenant, onAdd }: AddSignProps) {
       setTyped('')
     })
   return (
-    <Card title="Add a sign">
+    <Card title={texts.title}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -95,23 +98,23 @@ export function AddSign({ tenant, onAdd }: AddSignProps) {
         <Stack gap={3}>
           <Row>
             <Segmented
-              label="What the sign says"
+              label={texts.says}
               value={is}
               options={[
-                { value: 'good', label: 'A good sign' },
-                { value: 'poor', label: 'Against a company' },
+                { value: 'good', label: texts.good },
+                { value: 'poor', label: texts.against },
               ]}
               onChange={(value) => setIs(value as FitLine['is'])}
             />
           </Row>
           <Row align="end">
             <Select
-              label="Companies by"
+              label={texts.by}
               value={field}
               options={[
                 ...LISTS.map(([value, label]) => ({ value, label })),
-                ...columns.map(({ key, name }) => ({ value: `${OWN}${key}`, label: name, group: 'Your columns' })),
-                { value: TEXT, label: 'A filter as text', group: 'Other' },
+                ...columns.map(({ key, name }) => ({ value: `${OWN}${key}`, label: name, group: texts.yourColumns })),
+                { value: TEXT, label: texts.asText, group: texts.other },
               ]}
               onChange={choose}
             />
@@ -119,7 +122,7 @@ export function AddSign({ tenant, onAdd }: AddSignProps) {
               <Chips>
                 <FilterChip
                   key={field}
-                  label={`Any ${list[0] === 'country' ? 'country' : list[1].toLowerCase()} of`}
+                  label={texts.anyOf[list[0]]}
                   values={values}
                   options={choices.value?.[list[0]]
                     .filter(({ value }) => value !== '')
@@ -132,7 +135,7 @@ export function AddSign({ tenant, onAdd }: AddSignProps) {
             {field === TEXT && (
               <Grow>
                 <TextInput
-                  label="Filter"
+                  label={texts.filter}
                   isMono
                   value={typed}
                   maxLength={FIT_LIMITS.whereMaxChars}
@@ -144,7 +147,7 @@ export function AddSign({ tenant, onAdd }: AddSignProps) {
               </Grow>
             )}
             <Button type="submit" disabled={!isReady || adding.isBusy}>
-              Add sign
+              {texts.add}
             </Button>
           </Row>
           <FieldError error={adding.error && sentence(adding.error)} />
@@ -170,7 +173,7 @@ function OwnValue({ own: { name, type }, operator, typed, setOperator, setTyped 
   return (
     <>
       <Select
-        label="How it is compared"
+        label={texts.compared}
         isLabelHidden
         value={operator}
         options={OPERATORS[type].map(([value, label]) => ({ value, label }))}

@@ -13,34 +13,29 @@ import { Stat, Stats } from '../../design/stat.tsx'
 import { Table } from '../../design/table.tsx'
 import { companiesPath } from '../../lib/company-links.ts'
 import { changeSetting } from '../../lib/corrections.ts'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { usePreview } from '../../lib/use-preview.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { AddSign } from './add-sign.tsx'
+
+const texts = TEXTS.heatAndFit.signs
 
 /** What a tenant says about good companies, with the number of companies that it fits. */
 export function FitSigns({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/fit`
   const { value, error, reload } = useData<FitAnswer>(path)
   return (
-    <Section
-      title="Which companies fit"
-      description="Say what your good companies have in common. More than half of the good signs make a good fit, one of them an OK fit, none a poor one. A sign against a company makes it a poor fit."
-    >
+    <Section title={texts.title} description={texts.about}>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined ? (
         error === undefined && <Loading rows={5} />
       ) : (
         <>
           <Signs key={JSON.stringify(value.lines)} tenant={tenant} path={path} held={value.lines} saved={reload} />
-          <Disclosure summary="History of fit">
-            <CorrectionChanges
-              tenant={tenant}
-              changes={value.changes}
-              none="Nothing was said about fit yet."
-              changed={reload}
-            />
+          <Disclosure summary={texts.history}>
+            <CorrectionChanges tenant={tenant} changes={value.changes} none={texts.none} changed={reload} />
           </Disclosure>
         </>
       )}
@@ -67,39 +62,33 @@ function Signs({ tenant, path, held, saved }: SignsProps) {
     saving.reset()
   }
   const save = () =>
-    saving.run(() =>
-      changeSetting(
-        tenant,
-        'fit',
-        { lines },
-        lines.length === 0 ? 'Companies have no fit any more.' : 'All companies have their fit now.',
-        saved,
-      ),
-    )
+    saving.run(() => changeSetting(tenant, 'fit', { lines }, lines.length === 0 ? texts.noFit : texts.haveFit, saved))
   return (
     <Stack>
       {lines.length > 0 && (
         <Table
-          label="Signs"
+          label={texts.signs}
           rows={lines}
           keyOf={({ is, where }) => `${is} ${where}`}
           columns={[
             {
               key: 'is',
-              label: 'Sign',
+              label: texts.sign,
               render: ({ is }) => (
-                <Badge tone={is === 'good' ? 'good' : 'neutral'}>{is === 'good' ? 'Good' : 'Against'}</Badge>
+                <Badge tone={is === 'good' ? 'good' : 'neutral'}>
+                  {is === 'good' ? texts.goodSign : texts.against}
+                </Badge>
               ),
             },
             {
               key: 'where',
-              label: 'Companies',
+              label: TEXTS.words.fields.companies,
               text: 'wrap',
               render: (line) => labelOf(line, shown, held),
             },
             {
               key: 'companies',
-              label: 'How many',
+              label: texts.howMany,
               isNumber: true,
               render: (line) => {
                 const found = foundOf(line, shown)
@@ -108,16 +97,16 @@ function Signs({ tenant, path, held, saved }: SignsProps) {
             },
             {
               key: 'actions',
-              label: 'Actions',
+              label: TEXTS.words.fields.actions,
               isLabelHidden: true,
               isActions: true,
               render: (line) => (
                 <Button
                   size="s"
-                  aria-label={`Remove ${labelOf(line, shown, held)}`}
+                  aria-label={texts.removeOf(labelOf(line, shown, held))}
                   onClick={() => change(lines.filter((each) => each !== line))}
                 >
-                  Remove
+                  {TEXTS.words.buttons.remove}
                 </Button>
               ),
             },
@@ -129,10 +118,10 @@ function Signs({ tenant, path, held, saved }: SignsProps) {
       {(isChanged || lines.length > 0) && (
         <Row justify="between">
           <Text tone="soft" role="status">
-            {isChanged ? 'Not saved yet. Only you see these signs until you save them.' : ''}
+            {isChanged ? texts.notSaved : ''}
           </Text>
           <Button variant="primary" disabled={!isChanged || saving.isBusy} onClick={save}>
-            Save fit
+            {texts.save}
           </Button>
         </Row>
       )}
@@ -142,7 +131,7 @@ function Signs({ tenant, path, held, saved }: SignsProps) {
           onAdd={(line) => change([...lines.filter((each) => each.is !== line.is || each.where !== line.where), line])}
         />
       ) : (
-        <Text tone="soft">There are at most {counted(FIT_LIMITS.lines, 'sign')}.</Text>
+        <Text tone="soft">{texts.atMost(FIT_LIMITS.lines)}</Text>
       )}
     </Stack>
   )
@@ -159,9 +148,9 @@ function labelOf(line: FitLine, preview: FitPreview | undefined, held: FitAnswer
 }
 
 const LEVELS = [
-  { name: 'good', label: 'Good fit' },
-  { name: 'ok', label: 'OK fit' },
-  { name: 'poor', label: 'Poor fit' },
+  { name: 'good', label: texts.good },
+  { name: 'ok', label: texts.ok },
+  { name: 'poor', label: texts.poor },
 ] as const
 
 interface FiguresProps {
@@ -181,7 +170,7 @@ function Figures({ tenant, preview, isSaved }: FiguresProps) {
           value={number(preview[name])}
           {...(isSaved && { href: companiesPath(tenant, { fit: name }) })}
         >
-          of {counted(all, 'company', 'companies')}
+          {texts.of(all)}
         </Stat>
       ))}
     </Stats>

@@ -17,19 +17,22 @@ import { Card, Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { changeSetting } from '../../lib/corrections.ts'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
 import { HeatLevelsContext } from '../../lib/heat.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { usePreview } from '../../lib/use-preview.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.heatAndFit.points
 
 type Part = (typeof HEAT_PARTS)[number]
 
 const WORDS: Readonly<Record<Part, readonly [label: string, hint: string]>> = {
-  recency: ['Last visit', 'All points for a visit today, half of them for each week since.'],
-  frequency: ['Days with visits', 'All points from 15 of the last 30 days on.'],
-  depth: ['Events a day', 'All points from 31 events a day on.'],
-  intent: ['Days with intent pages', 'All points from 7 days on.'],
+  recency: [texts.recency, texts.aboutRecency],
+  frequency: [texts.frequency, texts.aboutFrequency],
+  depth: [texts.depth, texts.aboutDepth],
+  intent: [texts.intent, texts.aboutIntent],
 }
 
 /** The points of each part of heat, with the hottest companies before and after. */
@@ -42,10 +45,7 @@ export function HeatPoints({ tenant }: { readonly tenant: string }) {
     levels.reload()
   }
   return (
-    <Section
-      title="Points of heat"
-      description={`Heat has ${HEAT_POINTS} points. Give more of them to what shows interest on your site. A change applies to all companies at once.`}
-    >
+    <Section title={texts.title} description={texts.about(HEAT_POINTS)}>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined ? (
         error === undefined && <Loading rows={6} />
@@ -58,13 +58,8 @@ export function HeatPoints({ tenant }: { readonly tenant: string }) {
             held={value.weights}
             saved={changed}
           />
-          <Disclosure summary="History of points">
-            <CorrectionChanges
-              tenant={tenant}
-              changes={value.changes}
-              none="These are the default points."
-              changed={changed}
-            />
+          <Disclosure summary={texts.history}>
+            <CorrectionChanges tenant={tenant} changes={value.changes} none={texts.areDefault} changed={changed} />
           </Disclosure>
         </>
       )}
@@ -94,7 +89,7 @@ function Points({ tenant, path, held, saved }: PointsProps) {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          saving.run(() => changeSetting(tenant, 'heat-weights', wanted, 'The points of heat are changed.', saved))
+          saving.run(() => changeSetting(tenant, 'heat-weights', wanted, texts.changed, saved))
         }}
       >
         <Stack gap={3}>
@@ -121,9 +116,9 @@ function Points({ tenant, path, held, saved }: PointsProps) {
               {sumText(sum)}
             </Text>
             <Row gap={2}>
-              <Button onClick={() => setTyped(textsOf(DEFAULT_HEAT_WEIGHTS))}>Default points</Button>
+              <Button onClick={() => setTyped(textsOf(DEFAULT_HEAT_WEIGHTS))}>{texts.default}</Button>
               <Button type="submit" variant="primary" disabled={!isWhole || !isChanged || saving.isBusy}>
-                Save points
+                {texts.save}
               </Button>
             </Row>
           </Row>
@@ -143,10 +138,9 @@ const textsOf = (weights: HeatWeights) =>
   Object.fromEntries(HEAT_PARTS.map((part) => [part, String(weights[part])])) as Record<Part, string>
 
 function sumText(sum: number): string {
-  if (Number.isNaN(sum)) return 'Points are whole numbers, 0 to 100.'
-  if (sum === HEAT_POINTS) return `All ${HEAT_POINTS} points are given.`
-  const off = counted(Math.abs(HEAT_POINTS - sum), 'point')
-  return sum < HEAT_POINTS ? `${off} left to give.` : `${off} too many.`
+  if (Number.isNaN(sum)) return texts.whole
+  if (sum === HEAT_POINTS) return texts.allGiven(HEAT_POINTS)
+  return sum < HEAT_POINTS ? texts.left(HEAT_POINTS - sum) : texts.tooMany(sum - HEAT_POINTS)
 }
 
 function Lists({
@@ -156,11 +150,11 @@ function Lists({
   readonly preview: HeatPreview
   readonly isChanged: boolean
 }) {
-  if (now.length === 0) return <Text tone="soft">No company was seen yet, so there is nothing to compare.</Text>
+  if (now.length === 0) return <Text tone="soft">{texts.none}</Text>
   return (
     <Grid min={320} gap={5}>
-      <Ranked title="Hottest now" rows={now} before={now} />
-      {isChanged && <Ranked title="Hottest with these points" rows={wanted} before={now} />}
+      <Ranked title={texts.hottest} rows={now} before={now} />
+      {isChanged && <Ranked title={texts.hottestWith} rows={wanted} before={now} />}
     </Grid>
   )
 }
@@ -183,7 +177,7 @@ function Ranked({ title, rows, before }: RankedProps) {
         columns={[
           {
             key: 'name',
-            label: 'Company',
+            label: TEXTS.words.fields.company,
             text: 'wrap',
             render: ({ company_id: id, name }) => (
               <>
@@ -194,13 +188,13 @@ function Ranked({ title, rows, before }: RankedProps) {
               </>
             ),
           },
-          { key: 'heat', label: 'Heat', isNumber: true, render: ({ heat }) => number(heat) },
+          { key: 'heat', label: TEXTS.words.fields.heat, isNumber: true, render: ({ heat }) => number(heat) },
           ...(rows === before
             ? []
             : [
                 {
                   key: 'moved',
-                  label: 'Moved',
+                  label: texts.moved,
                   render: ({ company_id: id }: HeatPreview['now'][number]) => movedText(placeOf(id), places.get(id)!),
                 },
               ]),
@@ -212,7 +206,7 @@ function Ranked({ title, rows, before }: RankedProps) {
 
 /** @param before place in the list of now; -1: not in it */
 function movedText(before: number, now: number): string {
-  if (before < 0) return 'new here'
+  if (before < 0) return texts.new
   if (before === now) return '–'
-  return before > now ? `up ${before - now}` : `down ${now - before}`
+  return before > now ? texts.up(before - now) : texts.down(now - before)
 }

@@ -6,8 +6,10 @@ import { FieldError } from '../../design/field.tsx'
 import { Row } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 import { post } from '../../lib/api.ts'
-import { counted } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.importList.done
 
 interface ImportDoneProps {
   readonly tenant: string
@@ -29,28 +31,25 @@ export function ImportDone({ tenant, done, changed }: ImportDoneProps) {
     })
   if (change_id === null || isUndone) {
     return (
-      <Notice role="status" title={isUndone ? 'The import is undone' : 'Nothing to change'}>
-        <p>{isUndone ? 'All values are as they were before it.' : 'Everything in the list is known already.'}</p>
+      <Notice role="status" title={isUndone ? texts.undone : texts.nothing}>
+        <p>{isUndone ? texts.asBefore : texts.allKnown}</p>
       </Notice>
     )
   }
   return (
-    <Notice
-      tone="good"
-      role="status"
-      title={`${counted(companies, 'company has', 'companies have')} new facts: ${counted(values, 'value')}`}
-    >
+    <Notice tone="good" role="status" title={texts.newFacts(companies, values)}>
       <p>
-        {waiting > 0 && `${counted(waiting, 'row is', 'rows are')} kept for companies that have not visited yet. `}
-        Filter by status, owner, tags and your columns in the{' '}
-        <Link href={`/t/${tenant}/companies`}>list of companies</Link>.
+        {waiting > 0 && texts.kept(waiting)}
+        {texts.filterBy((text) => (
+          <Link href={`/t/${tenant}/companies`}>{text}</Link>
+        ))}
       </p>
       <Row gap={2}>
         <LinkButton size="s" href={`/t/${tenant}/companies?when=all&status=customer&show=status`}>
-          Show customers
+          {texts.showCustomers}
         </LinkButton>
         <Button size="s" disabled={undoing.isBusy} onClick={undo}>
-          Undo the import
+          {texts.undo}
         </Button>
       </Row>
       <FieldError error={undoing.error} />

@@ -5,8 +5,11 @@ import { Disclosure } from '../../design/details.tsx'
 import { Stack, Text } from '../../design/layout.tsx'
 import { Stat, Stats } from '../../design/stat.tsx'
 import { Table } from '../../design/table.tsx'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
 import { ownText } from '../../lib/own-columns.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.importList.groups
 
 interface ImportGroupsProps {
   readonly preview: ImportAnswer
@@ -20,37 +23,32 @@ export function ImportGroups({ preview, own, isLoading }: ImportGroupsProps) {
   return (
     <Stack>
       <Text role="status">
-        {isLoading
-          ? 'Reading…'
-          : values === 0
-            ? 'Nothing would change: everything that can be used is known already.'
-            : `${counted(changed, 'company', 'companies')} would change: ${counted(values, 'value')}` +
-              `${cleared > 0 ? `, ${number(cleared)} of them removed` : ''}.`}
+        {isLoading ? texts.reading : values === 0 ? texts.noChange : texts.wouldChange(changed, values, cleared)}
       </Text>
       <Stats>
-        <Stat label="Have visited" value={number(matched)}>
-          {counted(matched, 'row')} matched
+        <Stat label={texts.visited} value={number(matched)}>
+          {texts.matched(matched)}
         </Stat>
-        <Stat label="Not yet" value={number(waiting)}>
-          kept for their first visit
+        <Stat label={texts.notYet} value={number(waiting)}>
+          {texts.keptForVisit}
         </Stat>
-        <Stat label="Not usable" value={number(unused)}>
-          {counted(unused, 'row')} left out
+        <Stat label={texts.notUsable} value={number(unused)}>
+          {texts.leftOut(unused)}
         </Stat>
       </Stats>
-      <Group title="Companies that change" rows={preview.changed_rows} own={own} isOpen />
-      <Group title="Companies that have not visited yet" rows={preview.waiting_rows} all={waiting} own={own} />
-      <Group title="Rows that cannot be used" rows={preview.unused_rows} all={unused} own={own} isOpen />
+      <Group title={texts.change} rows={preview.changed_rows} own={own} isOpen />
+      <Group title={texts.notVisited} rows={preview.waiting_rows} all={waiting} own={own} />
+      <Group title={texts.unusable} rows={preview.unused_rows} all={unused} own={own} isOpen />
       {problems > 0 && (
-        <Disclosure isOpen summary={`Values that cannot be used: ${number(problems)}`}>
+        <Disclosure isOpen summary={texts.valuesCount(number(problems))}>
           <Table
-            label="Values that cannot be used"
+            label={texts.values}
             rows={preview.problems}
             keyOf={({ line, column }) => `${line} ${column}`}
             columns={[
-              { key: 'line', label: 'Line', isNumber: true, width: 56, render: ({ line }) => number(line) },
-              { key: 'column', label: 'Column', render: ({ column }) => column },
-              { key: 'reason', label: 'Why', text: 'wrap', inCard: 'whole', render: ({ reason }) => reason },
+              { key: 'line', label: texts.line, isNumber: true, width: 56, render: ({ line }) => number(line) },
+              { key: 'column', label: texts.column, render: ({ column }) => column },
+              { key: 'reason', label: texts.why, text: 'wrap', inCard: 'whole', render: ({ reason }) => reason },
             ]}
           />
         </Disclosure>
@@ -73,8 +71,10 @@ function Group({ title, rows, all, own, isOpen = false }: GroupProps) {
   const isUnused = rows[0]!.reason !== ''
   const summary =
     all === undefined
-      ? `${title}, such as these`
-      : `${title}: ${number(all)}${all > rows.length ? `, the first ${rows.length}` : ''}`
+      ? texts.suchAs(title)
+      : all > rows.length
+        ? texts.someOf(title, all, rows.length)
+        : texts.countOf(title, all)
   return (
     <Disclosure summary={summary} isOpen={isOpen}>
       <Table
@@ -83,7 +83,7 @@ function Group({ title, rows, all, own, isOpen = false }: GroupProps) {
         keyOf={({ line }) => String(line)}
         columns={[
           {
-            ...{ key: 'company', label: 'Company', text: 'wrap', width: 160 },
+            ...{ key: 'company', label: TEXTS.words.fields.company, text: 'wrap', width: 160 },
             render: ({ key, name }) => (
               <>
                 {name || key || '–'}
@@ -96,20 +96,24 @@ function Group({ title, rows, all, own, isOpen = false }: GroupProps) {
             ),
           },
           {
-            ...{ key: 'changes', label: isUnused ? 'Why' : 'Changes', text: 'wrap', inCard: 'whole' },
+            ...{ key: 'changes', label: isUnused ? texts.why : texts.changes, text: 'wrap', inCard: 'whole' },
             render: (row) => (isUnused ? row.reason : <Changes row={row} own={own} />),
           },
-          { key: 'line', label: 'Line', isNumber: true, width: 56, render: ({ line }) => number(line) },
+          { key: 'line', label: texts.line, isNumber: true, width: 56, render: ({ line }) => number(line) },
         ]}
       />
     </Disclosure>
   )
 }
 
-const FIELDS: Readonly<Record<string, string>> = { status: 'Status', owner: 'Owner', tags: 'Tags' }
+const FIELDS: Readonly<Record<string, string>> = {
+  status: TEXTS.words.fields.status,
+  owner: TEXTS.words.fields.owner,
+  tags: TEXTS.words.fields.tags,
+}
 
 function Changes({ row: { changes }, own }: { readonly row: ImportedRow; readonly own: readonly OwnColumn[] }) {
-  if (changes.length === 0) return <Text tone="soft">nothing new</Text>
+  if (changes.length === 0) return <Text tone="soft">{texts.nothingNew}</Text>
   return (
     <Stack gap={1}>
       {changes.map(({ field, before, value }): ComponentChildren => {
@@ -121,7 +125,7 @@ function Changes({ row: { changes }, own }: { readonly row: ImportedRow; readonl
             <Text as="span" tone="soft">
               {name}:
             </Text>{' '}
-            {before !== '' && <s>{textOf(before)}</s>} {value === '' ? 'removed' : <strong>{textOf(value)}</strong>}
+            {before !== '' && <s>{textOf(before)}</s>} {value === '' ? texts.removed : <strong>{textOf(value)}</strong>}
           </Text>
         )
       })}

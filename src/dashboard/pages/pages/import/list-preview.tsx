@@ -14,10 +14,13 @@ import { Notice, Problem } from '../../design/notice.tsx'
 import { Card } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { ApiError, postBytes } from '../../lib/api.ts'
-import { bytes, counted } from '../../lib/format.ts'
+import { bytes } from '../../lib/format.ts'
 import { bodyOf } from '../../lib/transfers.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { ImportGroups } from './import-groups.tsx'
+
+const texts = TEXTS.importList.preview
 
 interface ListPreviewProps {
   readonly tenant: string
@@ -64,16 +67,14 @@ export function ListPreview({ tenant, file, own, onDone, onClose }: ListPreviewP
       </h2>
       <Text tone="soft">
         {bytes(file.size)}
-        {preview !== undefined && ` · ${counted(preview.rows, 'row')}`}
+        {preview !== undefined && texts.rows(preview.rows)}
       </Text>
       {isTooLarge && (
         <Notice tone="bad" role="alert">
-          <p>
-            The list has {bytes(file.size)}, more than {bytes(IMPORT_LIMITS.bytes)}. Split it, or leave out columns.
-          </p>
+          <p>{texts.tooLarge(bytes(file.size), bytes(IMPORT_LIMITS.bytes))}</p>
         </Notice>
       )}
-      {preview === undefined && error === undefined && !isTooLarge && <Loading label="Reading the list…" />}
+      {preview === undefined && error === undefined && !isTooLarge && <Loading label={texts.reading} />}
       {preview !== undefined && (
         <Columns
           columns={preview.columns}
@@ -85,7 +86,7 @@ export function ListPreview({ tenant, file, own, onDone, onClose }: ListPreviewP
       {error !== undefined && <Problem error={error} />}
       {preview !== undefined && error === undefined && preview.problem !== null && (
         <Notice tone="warn" role="alert">
-          <p>Choose above which column is the domain or website of the company, or its name.</p>
+          <p>{texts.choose}</p>
         </Notice>
       )}
       {preview !== undefined && error === undefined && preview.problem === null && (
@@ -94,28 +95,31 @@ export function ListPreview({ tenant, file, own, onDone, onClose }: ListPreviewP
       {preview !== undefined && (
         <Stack gap={3}>
           <Checkbox
-            label="Empty cells remove what is there"
+            label={texts.emptyRemove}
             isChecked={choice.clear_empty === true}
             onChange={(clears) => change({ ...choice, clear_empty: clears })}
           />
-          <Disclosure summary="If dates or letters look wrong">
+          <Disclosure summary={texts.wrong}>
             <Grid>
               <Select
-                label="Dates like 01/02/2026"
+                label={texts.dates}
                 value={choice.date_order ?? ''}
                 options={[
-                  { value: '', label: 'leave out: may be two days' },
-                  { value: 'dmy', label: 'day first' },
-                  { value: 'mdy', label: 'month first' },
+                  { value: '', label: texts.ambiguous },
+                  { value: 'dmy', label: texts.dayFirst },
+                  { value: 'mdy', label: texts.monthFirst },
                 ]}
                 onChange={(order) =>
                   change({ ...choice, date_order: (order || undefined) as ImportChoice['date_order'] })
                 }
               />
               <Select
-                label="Encoding"
+                label={texts.encoding}
                 value={choice.encoding ?? ''}
-                options={[{ value: '', label: 'detected' }, ...ENCODINGS.map((name) => ({ value: name, label: name }))]}
+                options={[
+                  { value: '', label: texts.detected },
+                  ...ENCODINGS.map((name) => ({ value: name, label: name })),
+                ]}
                 // Names of columns may be others then.
                 onChange={(encoding) => change({ ...choice, map: undefined, encoding: encoding || undefined })}
               />
@@ -125,11 +129,9 @@ export function ListPreview({ tenant, file, own, onDone, onClose }: ListPreviewP
       )}
       <Row>
         <Button variant="primary" disabled={!isReady || preview.values === 0 || applying.isBusy} onClick={apply}>
-          {preview === undefined || preview.values === 0
-            ? 'Import'
-            : `Import: change ${counted(preview.changed, 'company', 'companies')}`}
+          {preview === undefined || preview.values === 0 ? texts.import : texts.importChanges(preview.changed)}
         </Button>
-        <Button onClick={onClose}>{preview === undefined ? 'Choose another file' : 'Cancel'}</Button>
+        <Button onClick={onClose}>{preview === undefined ? texts.another : TEXTS.words.buttons.cancel}</Button>
       </Row>
       <FieldError error={applying.error} />
     </Card>
@@ -178,15 +180,15 @@ interface ColumnsProps {
   readonly onChange: (name: string, target: string) => void
 }
 
-const FINDS = 'Finds the company'
-const FACTS = 'What you know'
-const NEW = 'New column of yours'
+const FINDS = texts.finds
+const FACTS = texts.facts
+const NEW = texts.newColumn
 
 /** Chooses what each column of the list is. */
 function Columns({ columns, chosen, own, onChange }: ColumnsProps) {
   const shown = columns.filter(({ name }, i) => name !== '' && columns.findIndex((other) => other.name === name) === i)
   return (
-    <Fieldset legend="Columns of the list">
+    <Fieldset legend={texts.columns}>
       <Grid gap={3} min={220}>
         {shown.map(({ name, target, example }) => (
           <Select
@@ -194,21 +196,21 @@ function Columns({ columns, chosen, own, onChange }: ColumnsProps) {
             label={name}
             hint={
               <Text as="span" isCut>
-                <code>{example === '' ? '(empty)' : example}</code>
+                <code>{example === '' ? texts.empty : example}</code>
               </Text>
             }
             value={chosen[name] ?? target}
             options={[
-              { value: 'domain', label: 'Domain or website', group: FINDS },
-              { value: 'name', label: 'Name of the company', group: FINDS },
-              { value: 'status', label: 'Status', group: FACTS },
-              { value: 'owner', label: 'Owner', group: FACTS },
-              { value: 'tags', label: 'Tags', group: FACTS },
-              ...own.map((column) => ({ value: `own.${column.key}`, label: column.name, group: 'Your columns' })),
-              { value: 'text', label: 'Keep as text', group: NEW },
-              { value: 'number', label: 'Keep as number', group: NEW },
-              { value: 'date', label: 'Keep as date', group: NEW },
-              { value: '', label: 'Leave out', group: 'Nothing' },
+              { value: 'domain', label: texts.domain, group: FINDS },
+              { value: 'name', label: texts.name, group: FINDS },
+              { value: 'status', label: TEXTS.words.fields.status, group: FACTS },
+              { value: 'owner', label: TEXTS.words.fields.owner, group: FACTS },
+              { value: 'tags', label: TEXTS.words.fields.tags, group: FACTS },
+              ...own.map((column) => ({ value: `own.${column.key}`, label: column.name, group: texts.yourColumns })),
+              { value: 'text', label: texts.asText, group: NEW },
+              { value: 'number', label: texts.asNumber, group: NEW },
+              { value: 'date', label: texts.asDate, group: NEW },
+              { value: '', label: texts.leaveOut, group: texts.nothing },
             ]}
             onChange={(next) => onChange(name, next)}
           />

@@ -9,15 +9,16 @@ import { Section } from '../../design/page.tsx'
 import { Table } from '../../design/table.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
 import type { useOwnColumns } from '../../lib/own-columns.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.importList.own
 
 interface OwnColumnsProps {
   readonly tenant: string
   readonly own: ReturnType<typeof useOwnColumns>
 }
-
-const TYPES = { text: 'Text', number: 'Number', date: 'Date' } as const
 
 /** The columns of the tenant's own, with a button to remove each. */
 export function OwnColumns({ tenant, own }: OwnColumnsProps) {
@@ -31,31 +32,36 @@ export function OwnColumns({ tenant, own }: OwnColumnsProps) {
       await post<CorrectedAnswer>(`/api/tenants/${tenant}/corrections/undo`, { change_id })
       own.reload()
     }
-    toast({ text: `The column ${name} was removed.`, undo })
+    toast({ text: texts.removed(name), undo })
   }
   return (
-    <Section title="Your columns" description={`Lists make them, ${FACT_LIMITS.columns} at most.`}>
+    <Section title={texts.title} description={texts.about(FACT_LIMITS.columns)}>
       {own.error !== undefined && <Problem error={own.error} onRetry={own.reload} />}
-      {own.value !== undefined && own.columns.length === 0 && <Text tone="soft">There are none yet.</Text>}
+      {own.value !== undefined && own.columns.length === 0 && <Text tone="soft">{texts.none}</Text>}
       {own.columns.length > 0 && (
         <Table
-          label="Your columns"
+          label={texts.title}
           rows={own.columns}
           keyOf={({ key }) => key}
           columns={[
-            { key: 'name', label: 'Column', text: 'wrap', render: ({ name }) => name },
-            { key: 'type', label: 'Type', render: ({ type }) => TYPES[type] },
-            { key: 'companies', label: 'Companies', isNumber: true, render: ({ companies }) => number(companies) },
+            { key: 'name', label: texts.column, text: 'wrap', render: ({ name }) => name },
+            { key: 'type', label: TEXTS.words.fields.type, render: ({ type }) => texts.types[type] },
             {
-              ...{ key: 'actions', label: 'Actions', isLabelHidden: true, isActions: true },
+              key: 'companies',
+              label: TEXTS.words.fields.companies,
+              isNumber: true,
+              render: ({ companies }) => number(companies),
+            },
+            {
+              ...{ key: 'actions', label: TEXTS.words.fields.actions, isLabelHidden: true, isActions: true },
               render: (column) => (
                 <Button
                   size="s"
                   variant="quiet"
-                  aria-label={`Remove ${column.name}`}
+                  aria-label={texts.removeOf(column.name)}
                   onClick={() => setLeaving(column)}
                 >
-                  Remove
+                  {TEXTS.words.buttons.remove}
                 </Button>
               ),
             },
@@ -64,12 +70,12 @@ export function OwnColumns({ tenant, own }: OwnColumnsProps) {
       )}
       {leaving !== undefined && (
         <ConfirmDialog
-          title={`Remove the column ${leaving.name}?`}
-          confirm="Remove column"
+          title={texts.removeTitle(leaving.name)}
+          confirm={texts.remove}
           onConfirm={() => remove(leaving)}
           onClose={() => setLeaving(undefined)}
         >
-          <p>The values of {counted(leaving.companies, 'company', 'companies')} go with it. You can undo this.</p>
+          <p>{texts.valuesGo(leaving.companies)}</p>
         </ConfirmDialog>
       )}
     </Section>

@@ -10,8 +10,10 @@ import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 import { Card, Section } from '../../design/page.tsx'
 import { Table } from '../../design/table.tsx'
-import { counted, number } from '../../lib/format.ts'
 import { wordNote } from '../../lib/word-note.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.lookup.results
 
 /** Rows to draw at first, because a thousand take seconds on a slow machine. */
 const ROWS_AT_FIRST = 100
@@ -30,74 +32,71 @@ export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer;
   }
   return (
     <Section
-      title={
-        <span role="status">
-          {counted(results.length, 'address', 'addresses')}: events of {number(kept)} would be kept,{' '}
-          {number(results.length - kept)} filtered
-        </span>
-      }
-      description={`As the rules of ${tenant} judge them.`}
+      title={<span role="status">{texts.summary(results.length, kept)}</span>}
+      description={texts.judged(tenant)}
     >
       {skipped_count > 0 && (
         <Notice tone="warn">
           <p>
-            {number(skipped_count)} {skipped_count === 1 ? 'word is not an address' : 'words are not addresses'}:{' '}
-            <code>{skipped.join(' ')}</code>
+            {texts.notAddresses(skipped_count, <code>{skipped.join(' ')}</code>)}
             {skipped_count > skipped.length && ' …'}
           </p>
         </Notice>
       )}
       <Table
-        label="Results"
+        label={texts.label}
         rows={shown}
         keyOf={({ ip }) => ip}
         detailOf={(result) => open.has(result.ip) && <Explanation result={result} asked={asked} />}
         columns={[
-          { key: 'address', label: 'Address', render: ({ ip }) => <code>{ip}</code> },
+          { key: 'address', label: texts.address, render: ({ ip }) => <code>{ip}</code> },
           {
             key: 'organisation',
-            label: 'Organisation',
+            label: texts.organisation,
             inCard: 'whole',
             text: 320,
-            render: (result) => firstOf(result, 'business_name', 'org_name', 'as_name') ?? <Soft>not known</Soft>,
+            render: (result) =>
+              firstOf(result, 'business_name', 'org_name', 'as_name') ?? <Soft>{texts.notKnown}</Soft>,
           },
           {
             key: 'class',
-            label: 'Type',
+            label: TEXTS.words.fields.type,
             inCard: 'plain',
             render: ({ classification }) => <ClassName classification={classification} />,
           },
           {
             key: 'country',
-            label: 'Country',
+            label: TEXTS.words.fields.country,
             inCard: 'plain',
             render: (result) => <Country code={firstOf(result, 'country_code') ?? ''} />,
           },
           {
             key: 'events',
-            label: 'Events',
+            label: TEXTS.words.fields.events,
             inCard: 'plain',
             render: ({ status, tenant_rule: rule }) => (
               <Row gap={2}>
-                <Badge tone={status === 'ok' ? 'good' : 'neutral'}>{status === 'ok' ? 'kept' : 'filtered'}</Badge>
-                {rule !== null && <Soft>by a rule</Soft>}
+                <Badge tone={status === 'ok' ? 'good' : 'neutral'}>
+                  {status === 'ok' ? texts.kept : texts.filtered}
+                </Badge>
+                {rule !== null && <Soft>{texts.byRule}</Soft>}
               </Row>
             ),
           },
-          { key: 'quality', label: 'Quality', isNumber: true, render: ({ quality }) => quality },
+          { key: 'quality', label: TEXTS.words.fields.quality, isNumber: true, render: ({ quality }) => quality },
           {
             key: 'why',
-            label: 'Explanation',
+            label: texts.explanation,
             isLabelHidden: true,
             isActions: true,
             render: ({ ip }) => (
               <Button
                 size="s"
                 aria-expanded={open.has(ip)}
-                aria-label={`${open.has(ip) ? 'Hide' : 'Why?'} ${ip}`}
+                aria-label={(open.has(ip) ? texts.hideOf : texts.whyOf)(ip)}
                 onClick={() => toggle(ip)}
               >
-                {open.has(ip) ? 'Hide' : 'Why?'}
+                {open.has(ip) ? texts.hide : texts.why}
               </Button>
             ),
           },
@@ -105,7 +104,7 @@ export function Results({ answer, tenant }: { readonly answer: PageLookupAnswer;
       />
       {shown.length < results.length && (
         <Row>
-          <Button onClick={() => setWhole(true)}>Show the other {number(results.length - shown.length)}</Button>
+          <Button onClick={() => setWhole(true)}>{texts.showOthers(results.length - shown.length)}</Button>
         </Row>
       )}
       {attributions.length > 0 && (
@@ -143,27 +142,27 @@ function Explanation({ result, asked }: ExplanationProps) {
       <Stack>
         <Facts
           facts={[
-            ['Rule of the workspace', tenant_rule === null ? 'none decides' : <code>{tenant_rule}</code>],
-            ['Rule of the type', <code key="rule">{rule}</code>],
-            ['Counts for the account', company_id ?? (isDoubtful ? 'none: the name is doubtful' : 'none')],
-            ['Quality', `${quality} of 100`],
-            ['Asked', classification === 'reserved' ? 'none: it is a reserved address' : asked.join(', ') || 'none'],
-            ['Answered', answered.join(', ') || 'none'],
-            partial.length > 0 && ['Too slow to answer', partial.join(', ')],
+            [texts.rule, tenant_rule === null ? texts.noRule : <code>{tenant_rule}</code>],
+            [texts.typeRule, <code key="rule">{rule}</code>],
+            [texts.countsFor, company_id ?? (isDoubtful ? texts.doubtful : texts.none)],
+            [TEXTS.words.fields.quality, texts.ofHundred(quality)],
+            [texts.asked, classification === 'reserved' ? texts.noneReserved : asked.join(', ') || texts.none],
+            [texts.answered, answered.join(', ') || texts.none],
+            partial.length > 0 && [texts.tooSlow, partial.join(', ')],
           ]}
         />
         {attributes.length > 0 && (
           <Table
-            label={`Values of ${ip}`}
+            label={texts.valuesOf(ip)}
             rows={attributes}
             keyOf={({ name }) => name}
             columns={[
-              { key: 'name', label: 'Attribute', render: ({ name }) => name },
-              { key: 'value', label: 'Value', text: 'wrap', inCard: 'plain', render: ({ value }) => String(value) },
-              { key: 'provider', label: 'Provider', render: ({ provider }) => provider || '–' },
+              { key: 'name', label: texts.attribute, render: ({ name }) => name },
+              { key: 'value', label: texts.value, text: 'wrap', inCard: 'plain', render: ({ value }) => String(value) },
+              { key: 'provider', label: texts.provider, render: ({ provider }) => provider || '–' },
               {
                 key: 'network',
-                label: 'Network or rule',
+                label: texts.networkOrRule,
                 text: 'wrap',
                 render: ({ name, network, word, precision }) =>
                   word === null ? <code>{name === 'classification' ? rule : network}</code> : wordNote(word, precision),

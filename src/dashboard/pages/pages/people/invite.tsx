@@ -13,7 +13,10 @@ import { post } from '../../lib/api.ts'
 import { isLocalHost } from '../../lib/local-host.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { ROLE_OPTIONS } from './role-names.ts'
+
+const texts = TEXTS.people.invite
 
 interface InviteProps {
   readonly tenant: string
@@ -30,14 +33,10 @@ export function Invite({ tenant, person, onInvited, onClose }: InviteProps) {
     setLink(answer)
     onInvited?.()
   }
-  const name = person?.name
-  const question = name === undefined ? `Invite a person to ${tenant}` : `New link for ${name}`
+  const name = person && (person.name ?? TEXTS.people.list.noName)
+  const question = name === undefined ? texts.inviteTo(tenant) : texts.newLink(name)
   const isMailed = link?.mailed_to != null
-  const done = isMailed
-    ? 'The invitation is on its way'
-    : name === undefined
-      ? 'Send this link'
-      : `Send this link to ${name}`
+  const done = isMailed ? texts.onItsWay : name === undefined ? texts.send : texts.sendTo(name)
   return (
     <Dialog title={link === undefined ? question : done} onClose={onClose}>
       {link === undefined ? (
@@ -82,22 +81,18 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
       <Stack>
         {person === undefined ? (
           <>
-            <Text tone="soft">They see this workspace only.</Text>
+            <Text tone="soft">{texts.thisWorkspace}</Text>
             <TextInput
-              label="Name"
-              hint="Shown with their changes. They are asked for it if you leave it empty."
+              label={texts.name}
+              hint={texts.aboutName}
               maxLength={NAME_CHARS_MAX}
               autocomplete="off"
               value={name}
               onInput={setName}
             />
             <TextInput
-              label="E-mail address (optional)"
-              hint={
-                canEmail
-                  ? 'The invitation is mailed there. They can ask for a new sign-in link with it later.'
-                  : 'Recognises a person who is invited again. Nothing is sent.'
-              }
+              label={texts.email}
+              hint={canEmail ? texts.mailedThere : texts.recognises}
               type="email"
               maxLength={EMAIL_CHARS_MAX}
               autocomplete="off"
@@ -105,17 +100,17 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
               onInput={setEmail}
             />
             <Select
-              label="They may"
+              label={texts.theyMay}
               value={role}
               options={ROLE_OPTIONS}
               onChange={(next) => setRole(next as TenantRole)}
             />
           </>
         ) : (
-          <Text tone="soft">An unopened link of this person stops working. Their sessions stay.</Text>
+          <Text tone="soft">{texts.oldLink}</Text>
         )}
         <TextInput
-          label={`Days until it expires, 1 to ${LINK_DAYS_MAX}`}
+          label={texts.days(LINK_DAYS_MAX)}
           type="number"
           required
           min={1}
@@ -125,9 +120,9 @@ function InviteForm({ tenant, person, onInvited, onClose }: InviteFormProps) {
         />
         <FieldError error={making.error} />
         <Row justify="right">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{TEXTS.words.buttons.cancel}</Button>
           <Button type="submit" variant="primary" disabled={making.isBusy}>
-            {canEmail && (person?.email ?? email.trim()) ? 'Send invitation' : 'Create link'}
+            {canEmail && (person?.email ?? email.trim()) ? texts.sendInvitation : texts.createLink}
           </Button>
         </Row>
       </Stack>
@@ -145,26 +140,23 @@ function ShownLink({ link, onClose }: ShownLinkProps) {
     <Stack>
       {link.mailed_to !== null && (
         <Notice tone="good" role="status">
-          <p>The invitation was mailed to {link.mailed_to}. You can send the link yourself, too.</p>
+          <p>{texts.mailed(link.mailed_to)}</p>
         </Notice>
       )}
       {link.mail_problem !== null && (
         <Notice tone="warn" role="alert">
-          <p>It could not be mailed: {sentence(link.mail_problem)} Send the link yourself.</p>
+          <p>{texts.notMailed(sentence(link.mail_problem))}</p>
         </Notice>
       )}
-      <Text tone="soft">
-        It signs one person in, once, until <Time at={link.expires_at} />. It is shown only now.
-      </Text>
-      <CodeLine text={url.href} label="Sign-in link" />
+      <Text tone="soft">{texts.signsIn(<Time at={link.expires_at} />)}</Text>
+      <CodeLine text={url.href} label={texts.link} />
       {isLocalHost(url.hostname) && (
         <Text tone="soft" isSmall>
-          It works on this machine only. For other machines, put an https proxy in front of the dashboard and set
-          DASHBOARD_URL.
+          {texts.local}
         </Text>
       )}
       <Row justify="right">
-        <Button onClick={onClose}>Done</Button>
+        <Button onClick={onClose}>{TEXTS.words.buttons.done}</Button>
       </Row>
     </Stack>
   )

@@ -8,9 +8,11 @@ import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
-import { counted } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.people.made
 
 /** Something that a maker made, and the call that ends it. */
 interface MadeThing {
@@ -20,7 +22,7 @@ interface MadeThing {
   readonly madeAt: string
   /** Undefined: its use is not recorded. Null: never. */
   readonly lastUsed: string | null | undefined
-  readonly verb: 'Revoke' | 'Remove'
+  readonly verb: 'revoke' | 'remove'
   /** Path below the tenant, and body, of the call that ends it. */
   readonly path: string
   readonly body: Readonly<Record<string, string>>
@@ -51,31 +53,36 @@ export function Made({ tenant, maker, title, onChanged, onClose }: MadeProps) {
     })
   const things = made.value && thingsOf(made.value)
   return (
-    <Dialog title={title} isWide onClose={onClose} actions={<Button onClick={onClose}>Done</Button>}>
+    <Dialog
+      title={title}
+      isWide
+      onClose={onClose}
+      actions={<Button onClick={onClose}>{TEXTS.words.buttons.done}</Button>}
+    >
       <Stack>
         {made.error !== undefined && <Problem error={made.error} onRetry={made.reload} />}
         {things === undefined && made.error === undefined && <Loading rows={3} />}
-        {things?.length === 0 && <Text>Nothing that they made here works any more.</Text>}
+        {things?.length === 0 && <Text>{texts.none}</Text>}
         {things !== undefined && things.length > 0 && (
           <>
-            <Text>They made these, and all of them still work. End those that your team does not need.</Text>
+            <Text>{texts.about}</Text>
             <Table
-              label="Still works"
+              label={texts.label}
               rows={things}
               keyOf={({ id }) => id}
               columns={[
-                { key: 'what', label: 'Kind', render: ({ what }) => what },
-                { key: 'name', label: 'Name', text: 'wrap', render: ({ name }) => name },
-                { key: 'made', label: 'Made', render: ({ madeAt }) => <Time at={madeAt} /> },
+                { key: 'what', label: texts.kind, render: ({ what }) => what },
+                { key: 'name', label: texts.name, text: 'wrap', render: ({ name }) => name },
+                { key: 'made', label: texts.made, render: ({ madeAt }) => <Time at={madeAt} /> },
                 {
                   key: 'used',
-                  label: 'Last used',
+                  label: texts.lastUsed,
                   render: ({ lastUsed }) =>
-                    lastUsed === undefined ? null : lastUsed === null ? 'never' : <Time at={lastUsed} isAgo />,
+                    lastUsed === undefined ? null : lastUsed === null ? texts.never : <Time at={lastUsed} isAgo />,
                 },
                 {
                   key: 'actions',
-                  label: 'Actions',
+                  label: TEXTS.words.fields.actions,
                   isLabelHidden: true,
                   isActions: true,
                   render: (thing) => (
@@ -83,10 +90,10 @@ export function Made({ tenant, maker, title, onChanged, onClose }: MadeProps) {
                       size="s"
                       variant="danger"
                       disabled={ending.isBusy}
-                      aria-label={`${thing.verb} ${thing.name}`}
+                      aria-label={texts.endOf[thing.verb](thing.name)}
                       onClick={() => end([thing])}
                     >
-                      {thing.verb}
+                      {TEXTS.words.buttons[thing.verb]}
                     </Button>
                   ),
                 },
@@ -95,7 +102,7 @@ export function Made({ tenant, maker, title, onChanged, onClose }: MadeProps) {
             {things.length > 1 && (
               <Row>
                 <Button variant="danger" disabled={ending.isBusy} onClick={() => end(things)}>
-                  End all {things.length}
+                  {texts.endAll(things.length)}
                 </Button>
               </Row>
             )}
@@ -110,16 +117,15 @@ export function Made({ tenant, maker, title, onChanged, onClose }: MadeProps) {
 
 function Unknown({ keys, sources, alerts, links }: MadeAnswer['unknown']) {
   const parts = [
-    keys > 0 && counted(keys, 'API key'),
-    sources > 0 && counted(sources, 'source'),
-    alerts > 0 && counted(alerts, 'alert'),
-    links > 0 && `${counted(links, 'open invitation')} without a name`,
+    keys > 0 && texts.keys(keys),
+    sources > 0 && texts.sources(sources),
+    alerts > 0 && texts.alerts(alerts),
+    links > 0 && texts.invitations(links),
   ].filter((part) => part !== false)
   if (parts.length === 0) return null
   return (
     <Text tone="soft" isSmall>
-      Without a known maker: {parts.join(', ')}. They were made on the command line, or before ipid recorded makers.
-      Look at them in Settings, Sources, Alerts and in the list of people.
+      {texts.unknown(parts)}
     </Text>
   )
 }
@@ -127,24 +133,36 @@ function Unknown({ keys, sources, alerts, links }: MadeAnswer['unknown']) {
 function thingsOf({ keys, sources, alerts, people, shared_links }: MadeAnswer): MadeThing[] {
   return [
     ...keys.map(({ prefix, created_at, last_used }) => ({
-      ...{ id: prefix, what: 'API key', name: prefix, madeAt: created_at, lastUsed: last_used },
-      ...{ verb: 'Revoke' as const, path: 'keys/revoke', body: { prefix } },
+      ...{ id: prefix, what: texts.kinds.key, name: prefix, madeAt: created_at, lastUsed: last_used },
+      ...{ verb: 'revoke' as const, path: 'keys/revoke', body: { prefix } },
     })),
     ...sources.map(({ source_id, kind, name, created_at, last_used }) => ({
-      ...{ id: source_id, what: `Source, ${kind}`, name: name ?? source_id, madeAt: created_at, lastUsed: last_used },
-      ...{ verb: 'Revoke' as const, path: 'sources/revoke', body: { source_id } },
+      ...{
+        id: source_id,
+        what: texts.kinds.source(kind),
+        name: name ?? source_id,
+        madeAt: created_at,
+        lastUsed: last_used,
+      },
+      ...{ verb: 'revoke' as const, path: 'sources/revoke', body: { source_id } },
     })),
     ...alerts.map(({ alert_id, name, target, created_at }) => ({
-      ...{ id: alert_id, what: 'Alert', name: `${name}, to ${target}`, madeAt: created_at, lastUsed: undefined },
-      ...{ verb: 'Remove' as const, path: 'alerts/remove', body: { alert_id } },
+      ...{
+        id: alert_id,
+        what: texts.kinds.alert,
+        name: texts.alertTo(name, target),
+        madeAt: created_at,
+        lastUsed: undefined,
+      },
+      ...{ verb: 'remove' as const, path: 'alerts/remove', body: { alert_id } },
     })),
     ...shared_links.map(({ id, name, created_at, last_used }) => ({
-      ...{ id, what: 'Shared link', name, madeAt: created_at, lastUsed: last_used },
-      ...{ verb: 'Revoke' as const, path: 'shared-links/revoke', body: { id } },
+      ...{ id, what: texts.kinds.link, name, madeAt: created_at, lastUsed: last_used },
+      ...{ verb: 'revoke' as const, path: 'shared-links/revoke', body: { id } },
     })),
     ...people.map(({ id, name, added_at }) => ({
-      ...{ id, what: 'Person', name, madeAt: added_at, lastUsed: undefined },
-      ...{ verb: 'Remove' as const, path: 'people/remove', body: { person: id } },
+      ...{ id, what: texts.kinds.person, name, madeAt: added_at, lastUsed: undefined },
+      ...{ verb: 'remove' as const, path: 'people/remove', body: { person: id } },
     })),
   ]
 }

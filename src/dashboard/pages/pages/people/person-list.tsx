@@ -9,7 +9,9 @@ import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Menu } from '../../design/popover.tsx'
 import { Table, type TableColumn } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
-import { capitalised } from '../../lib/format.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.people.table
 
 /** Actions of a list of people. */
 export interface PersonActions {
@@ -39,26 +41,26 @@ interface PersonListProps extends PersonActions {
 export function PersonList({ label, nameless, people, ...actions }: PersonListProps) {
   const nameOf = ({ name }: ListedPerson) => name ?? nameless
   const columns: TableColumn<ListedPerson>[] = [
-    { key: 'name', label: 'Person', text: 260, render: (person) => <Name person={person} name={nameOf(person)} /> },
+    { key: 'name', label: texts.person, text: 260, render: (person) => <Name person={person} name={nameOf(person)} /> },
     ...(actions.onRole === undefined
       ? []
       : [
           {
             key: 'role',
-            label: 'Role',
+            label: texts.role,
             render: (person: ListedPerson) => <Role person={person} name={nameOf(person)} onRole={actions.onRole!} />,
           },
         ]),
     {
       key: 'sessions',
-      label: 'Signed in',
+      label: texts.signedIn,
       text: 'wrap',
       inCard: 'whole',
       render: (person) => <Sessions person={person} name={nameOf(person)} onEnd={actions.onEnd} />,
     },
     {
       key: 'invitation',
-      label: 'Invitation',
+      label: texts.invitation,
       text: 'wrap',
       inCard: 'whole',
       render: (person) => <Invitations person={person} name={nameOf(person)} onEnd={actions.onEnd} />,
@@ -68,7 +70,7 @@ export function PersonList({ label, nameless, people, ...actions }: PersonListPr
       : [
           {
             key: 'actions',
-            label: 'Actions',
+            label: TEXTS.words.fields.actions,
             isLabelHidden: true,
             isActions: true,
             render: (person: ListedPerson) => person.id !== null && <Actions person={person} {...actions} />,
@@ -88,11 +90,11 @@ interface RoleProps {
 function Role({ person, name, onRole }: RoleProps) {
   const { id, role, sessions } = person
   if (role === null) return null
-  if (id === null || sessions.some(({ is_current }) => is_current)) return <span>{capitalised(role)}</span>
-  const options = TENANT_ROLES.map((value) => ({ value, label: capitalised(value) }))
+  if (id === null || sessions.some(({ is_current }) => is_current)) return <span>{TEXTS.words.roles[role]}</span>
+  const options = TENANT_ROLES.map((value) => ({ value, label: TEXTS.words.roles[value] }))
   return (
     <Select
-      label={`Role of ${name}`}
+      label={texts.roleOf(name)}
       isLabelHidden
       isSmall
       value={role}
@@ -116,7 +118,7 @@ function Name({ person, name }: { readonly person: ListedPerson; readonly name: 
           <Text as="span" isCut isStrong={person.name !== null} tone={person.name === null ? 'soft' : undefined}>
             {name}
           </Text>
-          {isYou && <Badge tone="accent">you</Badge>}
+          {isYou && <Badge tone="accent">{texts.you}</Badge>}
         </Row>
         {person.email !== null && person.email !== name && (
           <Text tone="soft" isSmall isCut title={person.email}>
@@ -135,38 +137,32 @@ interface SessionsProps extends Pick<PersonActions, 'onEnd'> {
 
 function Sessions({ person, name, onEnd }: SessionsProps) {
   const { sessions } = person
-  if (sessions.length === 0) return <Text tone="soft">not signed in</Text>
+  if (sessions.length === 0) return <Text tone="soft">{texts.notSignedIn}</Text>
   return (
     <Stack gap={2}>
       {sessions.map(({ id, device, signed_in_at, last_used_at, is_current }) => (
         <Row key={id} gap={2} isOneLine>
           <div>
             <Row gap={2}>
-              <span>{device ?? 'Unknown device'}</span>
-              {is_current && <Badge tone="good">this browser</Badge>}
+              <span>{device ?? texts.unknownDevice}</span>
+              {is_current && <Badge tone="good">{texts.thisBrowser}</Badge>}
             </Row>
             <Text tone="soft" isSmall>
               {signed_in_at !== null && (
                 <>
-                  since <Time at={signed_in_at} />
+                  {texts.since(<Time at={signed_in_at} />)}
                   {', '}
                 </>
               )}
-              {last_used_at !== null && (
-                <>
-                  used <Time at={last_used_at} isAgo />
-                </>
-              )}
+              {last_used_at !== null && <>{texts.used(<Time at={last_used_at} isAgo />)}</>}
             </Text>
           </div>
           {!is_current && (
             <IconButton
               icon={X}
               size="s"
-              label={`End the session of ${name}: ${device ?? 'unknown device'}`}
-              onClick={() =>
-                onEnd(id, `A session of ${name} was ended.`, person.id === null ? `session:${id}` : undefined)
-              }
+              label={texts.endSession(name, device ?? texts.anUnknownDevice)}
+              onClick={() => onEnd(id, texts.ended(name), person.id === null ? `session:${id}` : undefined)}
             />
           )}
         </Row>
@@ -186,9 +182,7 @@ function Invitations({ person, name, onEnd }: InvitationsProps) {
     if (added_at === null) return null
     return (
       <Text tone="soft" isSmall>
-        {sessions.length === 0 && 'no open link, '}
-        added <Time at={added_at} />
-        {added_by !== null && ` by ${added_by}`}
+        {texts.added(sessions.length === 0, <Time at={added_at} />, added_by)}
       </Text>
     )
   }
@@ -197,18 +191,12 @@ function Invitations({ person, name, onEnd }: InvitationsProps) {
       {invitations.map(({ id, expires_at }) => (
         <Row key={id} gap={2} isOneLine>
           <div>
-            <Badge tone="warn">not opened yet</Badge>
+            <Badge tone="warn">{texts.notOpened}</Badge>
             <Text tone="soft" isSmall>
-              until <Time at={expires_at} />
-              {added_by !== null && `, by ${added_by}`}
+              {texts.until(<Time at={expires_at} />, added_by)}
             </Text>
           </div>
-          <IconButton
-            icon={X}
-            size="s"
-            label={`Withdraw the invitation of ${name}`}
-            onClick={() => onEnd(id, `The invitation of ${name} was withdrawn.`)}
-          />
+          <IconButton icon={X} size="s" label={texts.withdraw(name)} onClick={() => onEnd(id, texts.withdrawn(name))} />
         </Row>
       ))}
     </Stack>
@@ -224,16 +212,17 @@ function Actions({
 }: PersonActions & { readonly person: ListedPerson }) {
   const mayLink = isOperator === true || person.sessions.some(({ is_current }) => is_current)
   const isOut = person.sessions.length + person.invitations.length === 0
+  const label = texts.actionsFor(person.name ?? TEXTS.people.list.noName)
   return (
     <Menu
-      label={`Actions for ${person.name}`}
+      label={label}
       align="end"
-      trigger={(props) => <IconButton icon={Ellipsis} label={`Actions for ${person.name}`} {...props} />}
+      trigger={(props) => <IconButton icon={Ellipsis} label={label} {...props} />}
       entries={[
-        { label: 'New sign-in link', icon: Link2, isDisabled: !mayLink, onSelect: () => onInvite?.(person) },
-        { label: 'Sign out everywhere', icon: LogOut, isDisabled: isOut, onSelect: () => onSignOut?.(person) },
+        { label: texts.newLink, icon: Link2, isDisabled: !mayLink, onSelect: () => onInvite?.(person) },
+        { label: texts.signOut, icon: LogOut, isDisabled: isOut, onSelect: () => onSignOut?.(person) },
         'line',
-        { label: 'Remove', icon: Trash2, isDanger: true, onSelect: () => onRemove?.(person) },
+        { label: TEXTS.words.buttons.remove, icon: Trash2, isDanger: true, onSelect: () => onRemove?.(person) },
       ]}
     />
   )

@@ -1,4 +1,7 @@
 import { Tabs } from '../../design/tabs.tsx'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.readPages.tabs
 
 interface PageTabsProps {
   readonly tenant: string
@@ -13,10 +16,10 @@ export function PageTabs({ tenant, state, current }: PageTabsProps) {
   const query = kept.length === 0 ? '' : `?${new URLSearchParams(kept)}`
   return (
     <Tabs
-      label="Views of pages"
+      label={texts.views}
       tabs={[
-        { href: `/t/${tenant}/pages${query}`, label: 'Pages', isCurrent: current === 'pages' },
-        { href: `/t/${tenant}/pages/channels${query}`, label: 'Channels', isCurrent: current === 'channels' },
+        { href: `/t/${tenant}/pages${query}`, label: texts.pages, isCurrent: current === 'pages' },
+        { href: `/t/${tenant}/pages/channels${query}`, label: texts.channels, isCurrent: current === 'channels' },
       ]}
     />
   )

@@ -1,6 +1,9 @@
 import type { OutcomeCount } from '../../../../../schemas/dashboard/overview.ts'
 import { BOT, NO_PAGE } from '../../../../../schemas/filtered.ts'
 import { type CategoryColour, CLASS_COLOURS } from '../../design/colours.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.received.kinds
 
 /** A series of the chart of received events. */
 export interface Kind {
@@ -12,13 +15,14 @@ export interface Kind {
 /** Whether events were filtered as noise, or as no page views. */
 export const isFiltered = ({ status }: OutcomeCount) => status === 'filtered' || status === NO_PAGE
 
-const NO_PAGES = 'no page views'
+const BY_RULES = 'rules'
+
 /** Rules of the tenant filter events of any class. */
 function filterOf({ status, reason, classification }: OutcomeCount): string {
-  if (status === NO_PAGE) return NO_PAGES
-  return reason === '' || reason.startsWith(BOT) ? classification : 'by your rules'
+  if (status === NO_PAGE) return NO_PAGE
+  return reason === '' || reason.startsWith(BOT) ? classification : BY_RULES
 }
-const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', 'by your rules', 'vpn', 'bot', NO_PAGES]
+const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', BY_RULES, 'vpn', 'bot', NO_PAGE]
 const OTHER_COLOUR: CategoryColour = 6
 
 const INVALID: ReadonlySet<string> = new Set(['invalid_ip', 'no_ip', 'rejected'])
@@ -26,7 +30,7 @@ const INVALID: ReadonlySet<string> = new Set(['invalid_ip', 'no_ip', 'rejected']
 /** Every row is of one kind at most. Some kinds are always shown, others only when they occur. */
 export function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
   const filters = FILTERS.map((filter) => ({
-    name: filter === 'by your rules' ? `filtered ${filter}` : `filtered: ${filter}`,
+    name: filter === BY_RULES ? texts.byRules : texts.filtered(filter === NO_PAGE ? texts.noPages : filter),
     colour: CLASS_COLOURS[filter] ?? OTHER_COLOUR,
     of: (row: OutcomeCount) => isFiltered(row) && filterOf(row) === filter,
   }))
@@ -34,12 +38,12 @@ export function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
     row.status === 'stored' || row.status === 'duplicates' || INVALID.has(row.status) || isFiltered(row)
   const others: Kind[] = [
     ...filters,
-    { name: 'dead or dropped', colour: OTHER_COLOUR, of: (row: OutcomeCount) => !known(row) },
+    { name: texts.dead, colour: OTHER_COLOUR, of: (row: OutcomeCount) => !known(row) },
   ]
   return [
-    { name: 'kept', colour: 1, of: ({ status }) => status === 'stored' },
-    { name: 'repeats', colour: 10, of: ({ status }) => status === 'duplicates' },
-    { name: 'invalid', colour: 6, of: ({ status }) => INVALID.has(status) },
+    { name: texts.kept, colour: 1, of: ({ status }) => status === 'stored' },
+    { name: texts.repeats, colour: 10, of: ({ status }) => status === 'duplicates' },
+    { name: texts.invalid, colour: 6, of: ({ status }) => INVALID.has(status) },
     ...others.filter(({ of }) => outcomes.some(of)),
   ]
 }

@@ -8,8 +8,11 @@ import { Grow, Row, Stack } from '../../design/layout.tsx'
 import { Card } from '../../design/page.tsx'
 import { type PastChoice as Choice, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { DryRun } from './dry-run.tsx'
 import { RULE_KIND_NAMES } from './rule-names.ts'
+
+const texts = TEXTS.settings.addRule
 
 const EXAMPLES: Readonly<Record<RuleKind, string>> = {
   own: '203.0.113.0/24',
@@ -20,11 +23,11 @@ const EXAMPLES: Readonly<Record<RuleKind, string>> = {
 }
 
 const SUBJECT_NAMES: Readonly<Record<RuleKind, string>> = {
-  own: 'Network',
-  is: 'Network or AS, domain or -, and perhaps a name',
-  'never-noise': 'Network, AS or organisation',
-  'always-noise': 'Network, AS or organisation',
-  keep: 'Type',
+  own: texts.subjects.network,
+  is: texts.subjects.is,
+  'never-noise': texts.subjects.organisation,
+  'always-noise': texts.subjects.organisation,
+  keep: texts.subjects.type,
 }
 
 /** A rule that makes noise hides stored visits too. */
@@ -56,7 +59,7 @@ export function AddRule({
     adding.reset()
   }
   return (
-    <Card title="Add a rule">
+    <Card title={texts.title}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -66,7 +69,7 @@ export function AddRule({
         <Stack>
           <Row align="end">
             <Select
-              label="Rule"
+              label={texts.rule}
               value={kind}
               options={Object.entries(RULE_KIND_NAMES).map(([value, label]) => ({ value, label }))}
               onChange={(next) => choose(next as RuleKind)}
@@ -94,7 +97,7 @@ export function AddRule({
             </Grow>
             <PastChoice value={past} onChange={setPast} />
             <Button type="submit" variant="primary" disabled={adding.isBusy}>
-              Add rule
+              {texts.add}
             </Button>
           </Row>
           <FieldError error={adding.error} />

@@ -6,8 +6,11 @@ import { FieldError } from '../../design/field.tsx'
 import { Row, Stack } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 import { post } from '../../lib/api.ts'
-import { counted, day, number } from '../../lib/format.ts'
+import { day, number } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.settings.dryRun
 
 interface DryRunProps {
   readonly path: string
@@ -38,7 +41,7 @@ export function DryRun({ path, body, isEnabled, isAutomatic = false }: DryRunPro
     <Stack gap={2}>
       <Row>
         <Button size="s" icon={FlaskConical} disabled={!isEnabled || isBusy} onClick={ask}>
-          {isBusy ? 'Counting…' : 'What would it have changed?'}
+          {isBusy ? texts.counting : texts.ask}
         </Button>
       </Row>
       <FieldError error={error} />
@@ -55,54 +58,30 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
   const isPast = body.past !== undefined
   return (
     <Notice title={titleOf(trial)}>
-      <p>
-        {since === null ? 'Of all stored events' : `Of the events received since ${day(since)} (UTC)`}. Nothing is
-        changed yet.
-      </p>
+      <p>{since === null ? texts.ofAll : texts.since(day(since))}</p>
       <ul>
         {left.map(([rule, events]) => (
-          <li key={rule}>
-            <strong>{number(events)}</strong> of the stored events {isPast ? 'are hidden' : 'would have been filtered'}:{' '}
-            <code>{rule}</code>
-          </li>
+          <li key={rule}>{texts.filtered(<strong>{number(events)}</strong>, isPast, <code>{rule}</code>)}</li>
         ))}
         {held.map(([rule, events]) => (
-          <li key={rule}>
-            <strong>{number(events)}</strong> of the stored events {isPast ? 'belong' : 'would have belonged'} to
-            another organisation: <code>{rule}</code>
-          </li>
+          <li key={rule}>{texts.held(<strong>{number(events)}</strong>, isPast, <code>{rule}</code>)}</li>
         ))}
-        {shown > 0 && (
-          <li>
-            <strong>{number(shown)}</strong> hidden {shown === 1 ? 'event is' : 'events are'} shown again
-          </li>
-        )}
+        {shown > 0 && <li>{texts.shown(<strong>{number(shown)}</strong>, shown)}</li>}
         {kept.map(([rule, events]) => (
-          <li key={rule}>
-            <strong>{number(events)}</strong> of the {number(filtered)} filtered events would have been kept:{' '}
-            <code>{rule}</code>
-            {isPast && '. They come back if this workspace has an archive.'}
-          </li>
+          <li key={rule}>{texts.kept(<strong>{number(events)}</strong>, filtered, <code>{rule}</code>, isPast)}</li>
         ))}
-        {left.length + held.length + kept.length + shown + changed.events === 0 && (
-          <li>No known event would have changed.</li>
-        )}
+        {left.length + held.length + kept.length + shown + changed.events === 0 && <li>{texts.none}</li>}
         {trial.companies.map(({ company_id, name, visits, is_gone }) => (
-          <li key={company_id}>
-            {name}: {counted(visits, 'visit')}
-            {is_gone && ', no visible event is left'}
-          </li>
+          <li key={company_id}>{(is_gone ? texts.companyGone : texts.company)(name, visits)}</li>
         ))}
         {changed.companies > trial.companies.length && (
-          <li>and {number(changed.companies - trial.companies.length)} more companies</li>
+          <li>{texts.more(number(changed.companies - trial.companies.length))}</li>
         )}
-        {body.unclassified === 'event' && <li>Events that would only have lost their account are not counted.</li>}
+        {body.unclassified === 'event' && <li>{texts.accountsLost}</li>}
         {unknown > 0 && kept.length === 0 && left.length + held.length === 0 && (
-          <li>{number(unknown)} filtered events are unknown: their addresses and organisations are not stored.</li>
+          <li>{texts.unknown(number(unknown))}</li>
         )}
-        {without_address > 0 && (
-          <li>{number(without_address)} are stored without an address, so they stay as they are.</li>
-        )}
+        {without_address > 0 && <li>{texts.noAddress(number(without_address))}</li>}
       </ul>
     </Notice>
   )
@@ -110,11 +89,8 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
 
 /** "Hides 3 companies, with 1,204 visits" */
 function titleOf({ shown, changed: { companies, gone_companies, visits } }: RulesTrialAnswer): string {
-  if (companies === 0 && shown > 0) return `Shows ${counted(shown, 'hidden event')} again`
-  if (companies === 0) return 'No company changes'
-  if (gone_companies === 0)
-    return `Changes ${counted(companies, 'company', 'companies')}, with ${counted(visits, 'visit')}`
-  const others = companies - gone_companies
-  const rest = others > 0 ? `, and changes ${counted(others, 'company', 'companies')}` : ''
-  return `Hides ${counted(gone_companies, 'company', 'companies')}${rest}, with ${counted(visits, 'visit')}`
+  if (companies === 0 && shown > 0) return texts.shows(shown)
+  if (companies === 0) return texts.noCompany
+  if (gone_companies === 0) return texts.changes(companies, visits)
+  return texts.hides(gone_companies, companies - gone_companies, visits)
 }

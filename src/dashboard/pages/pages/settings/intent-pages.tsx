@@ -16,10 +16,12 @@ import { Card, Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { changeSetting } from '../../lib/corrections.ts'
-import { counted } from '../../lib/format.ts'
 import { HeatLevelsContext } from '../../lib/heat.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { type Data, useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.settings.intent
 
 /** The pages that show an intent to buy, which heat looks for. */
 export function IntentPages({ tenant }: { readonly tenant: string }) {
@@ -38,15 +40,15 @@ export function IntentPages({ tenant }: { readonly tenant: string }) {
   const { value } = list
   return (
     <Section
-      title="Intent pages"
-      description="Companies that read these pages are hotter. A change applies at once, to stored visits too."
+      title={texts.title}
+      description={texts.about}
       actions={
         value?.is_default === false && (
           <Button
             disabled={restoring.isBusy}
-            onClick={() => restoring.run(() => change({ pages: [] }, 'The default pages are back.'))}
+            onClick={() => restoring.run(() => change({ pages: [] }, texts.restored))}
           >
-            Restore the default
+            {texts.restore}
           </Button>
         )
       }
@@ -62,13 +64,8 @@ export function IntentPages({ tenant }: { readonly tenant: string }) {
         <>
           <Pages list={value} matches={matches} change={change} />
           <AddPage change={change} />
-          <Disclosure summary="History of intent pages">
-            <CorrectionChanges
-              tenant={tenant}
-              changes={value.changes}
-              none="These are the default pages."
-              changed={changed}
-            />
+          <Disclosure summary={texts.history}>
+            <CorrectionChanges tenant={tenant} changes={value.changes} none={texts.areDefault} changed={changed} />
           </Disclosure>
         </>
       )}
@@ -96,9 +93,7 @@ function Pages({ list: { pages, is_default }, matches, change }: PagesProps) {
     <>
       {read.length > 0 && <PageTable pages={read} matches={matches} change={change} />}
       {unread.size > 0 && (
-        <Disclosure
-          summary={`${counted(unread.size, 'default page')} ${unread.size === 1 ? 'matches' : 'match'} nothing yet`}
-        >
+        <Disclosure summary={texts.unread(unread.size)}>
           <PageTable pages={pages.filter((page) => unread.has(page))} matches={matches} change={change} />
         </Disclosure>
       )}
@@ -116,31 +111,31 @@ function PageTable({
   return (
     <>
       <Table
-        label="Intent pages"
+        label={texts.title}
         rows={pages}
         keyOf={(page) => page}
         columns={[
-          { key: 'page', label: 'Page', text: 'wrap', render: (page) => <code>{page}</code> },
+          { key: 'page', label: texts.page, text: 'wrap', render: (page) => <code>{page}</code> },
           {
             key: 'matches',
-            label: 'Matches',
+            label: texts.matches,
             inCard: 'whole',
             text: 'wrap',
             render: (page) => <Matches match={byPage.get(page)} isUnknown={matches.error !== undefined} />,
           },
           {
             key: 'actions',
-            label: 'Actions',
+            label: TEXTS.words.fields.actions,
             isLabelHidden: true,
             isActions: true,
             render: (page) => (
               <Button
                 size="s"
-                aria-label={`Remove ${page}`}
+                aria-label={texts.removeOf(page)}
                 disabled={removing.isBusy}
-                onClick={() => removing.run(() => change({ remove: [page] }, `${page} is no intent page any more.`))}
+                onClick={() => removing.run(() => change({ remove: [page] }, texts.removed(page)))}
               >
-                Remove
+                {TEXTS.words.buttons.remove}
               </Button>
             ),
           },
@@ -155,24 +150,20 @@ function PageTable({
 function Matches({ match, isUnknown }: { readonly match: IntentPageMatch | undefined; readonly isUnknown: boolean }) {
   if (match === undefined) return <Text tone="soft">{isUnknown ? '–' : '…'}</Text>
   const { read_pages: count, example } = match
-  if (count === 0) return <Text tone="soft">No page read in {INTENT_PAGES.countedDays} days</Text>
-  return (
-    <Text>
-      {counted(count, 'page')} read in {INTENT_PAGES.countedDays} days, such as <code>{example}</code>
-    </Text>
-  )
+  if (count === 0) return <Text tone="soft">{texts.noneRead(INTENT_PAGES.countedDays)}</Text>
+  return <Text>{texts.read(count, INTENT_PAGES.countedDays, <code>{example}</code>)}</Text>
 }
 
 function AddPage({ change }: ChangeProps) {
   const [page, setPage] = useState('')
   const adding = useAction()
   return (
-    <Card title="Add an intent page">
+    <Card title={texts.addTitle}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
           adding.run(async () => {
-            await change({ add: [page] }, `${page.trim()} is an intent page now.`)
+            await change({ add: [page] }, texts.added(page.trim()))
             setPage('')
           })
         }}
@@ -181,7 +172,7 @@ function AddPage({ change }: ChangeProps) {
           <Row align="end">
             <Grow>
               <TextInput
-                label="Words of its path, or its address"
+                label={texts.words}
                 value={page}
                 required
                 placeholder="/book-a-demo"
@@ -194,13 +185,12 @@ function AddPage({ change }: ChangeProps) {
               />
             </Grow>
             <Button type="submit" disabled={adding.isBusy}>
-              Add page
+              {texts.add}
             </Button>
           </Row>
           <FieldError error={adding.error === undefined ? undefined : sentence(adding.error)} />
           <Text tone="soft" isSmall>
-            Whole words match, anywhere in a path: /book-a-demo is also found in /en/Book-a-Demo.html, and not in
-            /ebook-a-demo.
+            {texts.aboutWords}
           </Text>
         </Stack>
       </form>

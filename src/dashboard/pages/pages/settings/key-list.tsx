@@ -9,8 +9,11 @@ import { Row, Stack, Text } from '../../design/layout.tsx'
 import { EmptyState } from '../../design/notice.tsx'
 import { Table } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.settings.keyList
 
 /** Hides the search when there are fewer keys. */
 const SEARCH_FROM = 10
@@ -44,7 +47,7 @@ export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
       {keys.length >= SEARCH_FROM && (
         <TextInput
           type="search"
-          label="Beginning of a key"
+          label={texts.beginning}
           value={text}
           spellcheck={false}
           autocomplete="off"
@@ -53,15 +56,15 @@ export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
         />
       )}
       {inForce.length > 0 ? (
-        <KeyTable key={`in force ${wanted}`} label="Active keys" keys={inForce} onRevoke={onRevoke} />
+        <KeyTable key={`in force ${wanted}`} label={texts.active} keys={inForce} onRevoke={onRevoke} />
       ) : (
-        <EmptyState title={wanted === '' ? 'No active key' : 'No active key begins like this'}>
-          {wanted === '' && <p>Requests are refused until one is generated.</p>}
+        <EmptyState title={wanted === '' ? texts.none : texts.noneBegins}>
+          {wanted === '' && <p>{texts.refused}</p>}
         </EmptyState>
       )}
       {revoked.length > 0 && (
-        <Disclosure summary={counted(revoked.length, 'revoked key')} isOpen={wanted !== ''}>
-          <KeyTable key={`revoked ${wanted}`} label="Revoked keys" keys={revoked} onRevoke={onRevoke} />
+        <Disclosure summary={texts.revokedCount(revoked.length)} isOpen={wanted !== ''}>
+          <KeyTable key={`revoked ${wanted}`} label={texts.revokedKeys} keys={revoked} onRevoke={onRevoke} />
         </Disclosure>
       )}
     </>
@@ -77,36 +80,38 @@ function KeyTable({ label, keys, onRevoke }: Pick<KeyListProps, 'keys' | 'onRevo
         rows={keys.slice(0, shown)}
         keyOf={({ prefix }) => prefix}
         columns={[
-          { key: 'key', label: 'Key', render: ({ prefix }) => <code>{prefix}</code> },
-          { key: 'created', label: 'Created', render: ({ created_at: at }) => <Time at={at} /> },
-          { key: 'maker', label: 'Made by', render: ({ made_by: name }) => name ?? <Soft>not recorded</Soft> },
+          { key: 'key', label: texts.key, render: ({ prefix }) => <code>{prefix}</code> },
+          { key: 'created', label: texts.created, render: ({ created_at: at }) => <Time at={at} /> },
+          {
+            key: 'maker',
+            label: texts.madeBy,
+            render: ({ made_by: name }) => name ?? <Soft>{texts.notRecorded}</Soft>,
+          },
           {
             key: 'used',
-            label: 'Last used',
-            render: ({ last_used: at }) => (at === null ? <Soft>never</Soft> : <Time at={at} isAgo />),
+            label: texts.lastUsed,
+            render: ({ last_used: at }) => (at === null ? <Soft>{texts.never}</Soft> : <Time at={at} isAgo />),
           },
           {
             key: 'state',
-            label: 'State',
+            label: TEXTS.words.fields.state,
             inCard: 'plain',
             render: ({ revoked_at: at }) =>
               at === null ? (
-                <Badge tone="good">in force</Badge>
+                <Badge tone="good">{texts.inForce}</Badge>
               ) : (
-                <Soft>
-                  revoked <Time at={at} />
-                </Soft>
+                <Soft>{texts.revokedAt(<Time at={at} />)}</Soft>
               ),
           },
           {
             key: 'actions',
-            label: 'Actions',
+            label: TEXTS.words.fields.actions,
             isLabelHidden: true,
             isActions: true,
             render: (key) =>
               key.revoked_at === null && (
-                <Button size="s" aria-label={`Revoke ${key.prefix}`} onClick={() => onRevoke(key)}>
-                  Revoke
+                <Button size="s" aria-label={texts.revokeOf(key.prefix)} onClick={() => onRevoke(key)}>
+                  {TEXTS.words.buttons.revoke}
                 </Button>
               ),
           },
@@ -114,9 +119,9 @@ function KeyTable({ label, keys, onRevoke }: Pick<KeyListProps, 'keys' | 'onRevo
       />
       {keys.length > shown && (
         <Row>
-          <Button onClick={() => setShown(shown + 4 * SHOWN)}>Show more</Button>
+          <Button onClick={() => setShown(shown + 4 * SHOWN)}>{TEXTS.words.buttons.showMore}</Button>
           <Text as="span" tone="soft">
-            {number(shown)} of {number(keys.length)}
+            {texts.shown(number(shown), number(keys.length))}
           </Text>
         </Row>
       )}

@@ -18,7 +18,10 @@ import { ingestLine } from '../../lib/ingest-line.ts'
 import { useSession } from '../../lib/session.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { KeyList, type KeyListProps } from './key-list.tsx'
+
+const texts = TEXTS.settings.keys
 
 /** The server records a use within a second, so the list shows it within two. */
 const EVERY_MS = 1_000
@@ -41,11 +44,11 @@ export function Keys({ tenant }: { readonly tenant: string }) {
     })
   return (
     <Section
-      title="API keys"
-      description="A key sends events and asks the API, for this workspace only."
+      title={texts.title}
+      description={texts.about}
       actions={
         <Button icon={Plus} disabled={generating.isBusy} onClick={generate}>
-          Generate key
+          {texts.generate}
         </Button>
       }
     >
@@ -97,8 +100,8 @@ function KeyTable({ isNew, ...list }: KeyTableProps) {
   if (list.keys.length > 0) return <KeyList {...list} />
   if (isNew) return null
   return (
-    <EmptyState icon={KeyRound} title="There is no key yet">
-      <p>Every request needs a key. Generate the first one with the button above. It comes with a command to try it.</p>
+    <EmptyState icon={KeyRound} title={texts.none}>
+      <p>{texts.aboutNone}</p>
     </EmptyState>
   )
 }
@@ -114,13 +117,13 @@ function Pages({ answer, pages, onPages }: PagesProps) {
   return (
     <Row>
       <Button disabled={pages.length === 0} onClick={() => onPages(pages.slice(0, -1))}>
-        Newer keys
+        {texts.newer}
       </Button>
       <Button disabled={next === null} onClick={() => next !== null && onPages([...pages, next])}>
-        Older keys
+        {texts.older}
       </Button>
       <Text as="span" tone="soft">
-        {number(first)} to {number(first + keys.length - 1)} of {number(total)} keys
+        {texts.range(number(first), number(first + keys.length - 1), number(total))}
       </Text>
     </Row>
   )
@@ -148,19 +151,16 @@ function RevokeKey({
     onRevoked(await post<ListedKey>(`/api/tenants/${tenant}/keys/revoke`, { prefix: revoking.prefix }))
   }
   return (
-    <ConfirmDialog title="Revoke this key?" confirm="Revoke key" onConfirm={revoke} onClose={onClose}>
+    <ConfirmDialog title={texts.revokeTitle} confirm={texts.revoke} onConfirm={revoke} onClose={onClose}>
       <p>
         <code>{revoking.prefix}</code>
       </p>
       {revoking.last_used === null ? (
-        <p>It was never used, so nothing should stop.</p>
+        <p>{texts.neverUsed}</p>
       ) : (
-        <p>
-          It was last used <Time at={revoking.last_used} isAgo />. Requests with it are refused (401) within a minute,
-          and its events are not counted until it has another key.
-        </p>
+        <p>{texts.lastUsed(<Time at={revoking.last_used} isAgo />)}</p>
       )}
-      <p>A revoked key never works again.</p>
+      <p>{texts.final}</p>
     </ConfirmDialog>
   )
 }
@@ -187,15 +187,15 @@ function NewKey({
   return (
     <Card isAccent>
       <h3 ref={heading} tabIndex={-1}>
-        Your new key
+        {texts.new}
       </h3>
-      <p>Copy it now: it is shown only once.</p>
-      <CodeLine text={created.key} label="New key" />
-      <p>Send an event with it:</p>
-      <CodeLine text={ingestLine(api_url, created.key)} label="Command that sends an event" />
+      <p>{texts.copyNow}</p>
+      <CodeLine text={created.key} label={texts.newKey} />
+      <p>{texts.sendEvent}</p>
+      <CodeLine text={ingestLine(api_url, created.key)} label={texts.command} />
       <FirstUse tenant={tenant} prefix={created.prefix} onUsed={onUsed} />
       <Row>
-        <Button onClick={onDone}>I have copied it</Button>
+        <Button onClick={onDone}>{texts.copied}</Button>
       </Row>
     </Card>
   )
@@ -221,13 +221,9 @@ function FirstUse({
   }, [used, onUsed])
   return (
     <Pulse state={lastUsed === undefined ? 'waiting' : 'good'}>
-      {lastUsed === undefined ? (
-        'Waiting for your first event…'
-      ) : (
-        <>
-          It works: used <Time at={lastUsed} isAgo />. <Link href={`/t/${tenant}/companies`}>See companies</Link>
-        </>
-      )}
+      {lastUsed === undefined
+        ? texts.waiting
+        : texts.works(<Time at={lastUsed} isAgo />, (text) => <Link href={`/t/${tenant}/companies`}>{text}</Link>)}
     </Pulse>
   )
 }

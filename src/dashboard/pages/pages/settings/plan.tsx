@@ -9,6 +9,9 @@ import { number } from '../../lib/format.ts'
 import { NEAR_LIMIT } from '../../lib/plan-sentence.ts'
 import { useSession } from '../../lib/session.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.settings.plan
 
 /** The plan of a tenant, its limits and their use. */
 export function Plan({ tenant }: { readonly tenant: string }) {
@@ -19,47 +22,42 @@ export function Plan({ tenant }: { readonly tenant: string }) {
   const { limits, lookups_today: lookups } = plan.value ?? {}
   const { tracked_accounts: tracked, passed_at: passedAt = null } = accounts.value ?? {}
   return (
-    <Section title="Plan and limits">
+    <Section title={texts.title}>
       <Stats>
-        <Stat label="Plan" value={plan.value?.plan ?? '…'}>
-          {plan.value?.exists === false && 'This plan no longer exists: the limits of starter apply. '}
-          {role === 'operator' ? <Link href="/tenants">Change it</Link> : 'An operator can change it.'}
+        <Stat label={texts.plan} value={plan.value?.plan ?? '…'}>
+          {plan.value?.exists === false && texts.gone}
+          {role === 'operator' ? <Link href="/tenants">{texts.change}</Link> : texts.operatorCan}
         </Stat>
-        <Stat label="Requests per second" value={limits ? number(limits.rate) : '…'}>
-          {limits && `and ${number(limits.burst)} at once`}
+        <Stat label={texts.perSecond} value={limits ? number(limits.rate) : '…'}>
+          {limits && texts.atOnce(number(limits.burst))}
         </Stat>
         <Stat
-          label="Lookups today (UTC)"
+          label={texts.lookups}
           value={lookups === undefined ? '…' : number(lookups)}
-          unit={limits && `of ${number(limits.daily_lookups)}`}
+          unit={limits && texts.ofLimit(number(limits.daily_lookups))}
         >
           {limits && lookups !== undefined && (
             <>
-              <Meter label="Lookups of the plan" value={lookups} max={limits.daily_lookups} warnFrom={NEAR_LIMIT} />
-              the next day begins <Time at={plan.value!.resets_at} />
+              <Meter label={texts.lookupsOfPlan} value={lookups} max={limits.daily_lookups} warnFrom={NEAR_LIMIT} />
+              {texts.nextDay(<Time at={plan.value!.resets_at} />)}
             </>
           )}
         </Stat>
         <Stat
-          label="Tracked accounts this month (UTC)"
+          label={texts.accounts}
           value={accounts.error ? '–' : tracked === undefined ? '…' : number(tracked)}
-          unit={limits && `of ${number(limits.monthly_accounts)}`}
+          unit={limits && texts.ofLimit(number(limits.monthly_accounts))}
         >
           {accounts.error?.message ??
             (limits && tracked !== undefined && (
               <>
                 <Meter
-                  label="Tracked accounts of the plan"
+                  label={texts.accountsOfPlan}
                   value={tracked}
                   max={limits.monthly_accounts}
                   warnFrom={NEAR_LIMIT}
                 />
-                companies with an event received this month
-                {passedAt !== null && (
-                  <>
-                    , passed <Time at={passedAt} />; events are still accepted
-                  </>
-                )}
+                {passedAt === null ? texts.tracked : texts.trackedPassed(<Time at={passedAt} />)}
               </>
             ))}
         </Stat>

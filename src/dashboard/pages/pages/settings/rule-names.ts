@@ -1,16 +1,15 @@
 import type { RuleKind, Unclassified } from '../../../../../schemas/tenant-rules.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.settings.ruleNames
 
 /** Labels of rule kinds. */
 export const RULE_KIND_NAMES: Readonly<Record<RuleKind, string>> = {
-  own: 'Our own network: never counted',
-  is: 'Network of an organisation',
-  'never-noise': 'Never noise',
-  'always-noise': 'Always noise',
-  keep: 'Keep a type',
+  own: texts.own,
+  is: texts.is,
+  'never-noise': texts.neverNoise,
+  'always-noise': texts.alwaysNoise,
+  keep: texts.keep,
 }
 
-export const UNCLASSIFIED_NAMES: Readonly<Record<Unclassified, string>> = {
-  account: 'are accounts',
-  event: 'are kept as events without an account',
-  filtered: 'are filtered',
-}
+export const UNCLASSIFIED_NAMES: Readonly<Record<Unclassified, string>> = texts.unclassified

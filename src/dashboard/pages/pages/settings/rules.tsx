@@ -14,13 +14,16 @@ import { Card, Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { post } from '../../lib/api.ts'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
 import { type PastChoice as Choice, pastJobStarted, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { type Data, useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { AddRule } from './add-rule.tsx'
 import { DryRun } from './dry-run.tsx'
 import { RULE_KIND_NAMES, UNCLASSIFIED_NAMES } from './rule-names.ts'
+
+const texts = TEXTS.settings.rules
 
 type Unclassified = RulesAnswer['unclassified']
 
@@ -29,10 +32,7 @@ export function Rules({ tenant }: { readonly tenant: string }) {
   const path = `/api/tenants/${tenant}/rules`
   const list = useData<RulesAnswer>(path)
   return (
-    <Section
-      title="Rules"
-      description="Define your own traffic, noise, and the owners of networks. A change takes effect within seconds. You choose whether it applies to stored visits."
-    >
+    <Section title={texts.title} description={texts.about}>
       <PastJob tenant={tenant} showsLast ended={list.reload} />
       {list.value === undefined ? (
         list.error === undefined ? (
@@ -72,7 +72,7 @@ function Shown({
     <>
       {answer.rules.length === 0 ? (
         <Notice>
-          <p>There is no rule yet. A common first one is your own network, so that your team is not counted.</p>
+          <p>{texts.none}</p>
         </Notice>
       ) : (
         <RuleTable
@@ -123,46 +123,41 @@ function RuleTable({
 }) {
   return (
     <Table
-      label="Rules"
+      label={texts.title}
       rows={rules}
       keyOf={(rule) => rule}
       columns={[
-        { key: 'kind', label: 'Rule', render: (rule) => RULE_KIND_NAMES[kindOf(rule)] ?? kindOf(rule) },
+        { key: 'kind', label: texts.rule, render: (rule) => RULE_KIND_NAMES[kindOf(rule)] ?? kindOf(rule) },
         {
           key: 'subject',
-          label: 'Of',
+          label: texts.of,
           inCard: 'whole',
           text: 'wrap',
           render: (rule) => <code>{rule.slice(kindOf(rule).length + 1)}</code>,
         },
         {
           key: 'hidden',
-          label: 'Hidden events',
+          label: texts.hiddenEvents,
           isNumber: true,
           render: (rule) => number(hiddenOf(rule) ?? 0),
         },
         {
           key: 'actions',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: (rule) => (
             <Row gap={2} justify="right" isOneLine>
-              <Button size="s" aria-label={`Apply to the past: ${rule}`} onClick={() => onApply(rule)}>
-                Apply to the past
+              <Button size="s" aria-label={texts.applyOf(rule)} onClick={() => onApply(rule)}>
+                {texts.apply}
               </Button>
               {(hiddenOf(rule) ?? 0) > 0 && (
-                <Button
-                  size="s"
-                  variant="danger"
-                  aria-label={`Delete hidden visits: ${rule}`}
-                  onClick={() => onDelete(rule)}
-                >
-                  Delete hidden…
+                <Button size="s" variant="danger" aria-label={texts.deleteOf(rule)} onClick={() => onDelete(rule)}>
+                  {texts.delete}
                 </Button>
               )}
-              <Button size="s" aria-label={`Remove ${rule}`} onClick={() => onRemove(rule)}>
-                Remove
+              <Button size="s" aria-label={texts.removeOf(rule)} onClick={() => onRemove(rule)}>
+                {TEXTS.words.buttons.remove}
               </Button>
             </Row>
           ),
@@ -203,7 +198,7 @@ function UnclassifiedChoice({
         <Stack>
           <Row align="end">
             <Select
-              label="Organisations of unknown type"
+              label={texts.unknownType}
               value={chosen}
               error={saving.error}
               options={Object.entries(UNCLASSIFIED_NAMES).map(([value, label]) => ({ value, label }))}
@@ -211,7 +206,7 @@ function UnclassifiedChoice({
             />
             {chosen !== current && <PastChoice value={past} onChange={setPast} />}
             <Button type="submit" disabled={chosen === current || saving.isBusy}>
-              Save
+              {TEXTS.words.buttons.save}
             </Button>
           </Row>
           <DryRun key={`${chosen} ${past}`} path={path} body={body} isEnabled={chosen !== current} />
@@ -237,18 +232,14 @@ function DeleteHidden({ path, rule, hidden, onClose }: DeleteHiddenProps) {
     onClose()
   }
   return (
-    <ConfirmDialog
-      title="Delete hidden visits for good?"
-      confirm="Delete for good"
-      onConfirm={remove}
-      onClose={onClose}
-    >
+    <ConfirmDialog title={texts.deleteTitle} confirm={texts.deleteForGood} onConfirm={remove} onClose={onClose}>
       <p>
         <code>{rule}</code>
       </p>
       <p>
-        {counted(hidden, 'hidden event')} of this rule will be deleted. <strong>This cannot be undone:</strong> after
-        it, removing the rule no longer shows them again. They still count as filtered.
+        {texts.willDelete(hidden, (text) => (
+          <strong>{text}</strong>
+        ))}
       </p>
     </ConfirmDialog>
   )
@@ -277,19 +268,15 @@ function RemoveRule({
     onClose()
   }
   return (
-    <ConfirmDialog title="Remove this rule?" confirm="Remove rule" onConfirm={remove} onClose={onClose}>
+    <ConfirmDialog title={texts.removeTitle} confirm={texts.remove} onConfirm={remove} onClose={onClose}>
       <p>
         <code>{rule}</code>
       </p>
       {isHiding(rule) ? (
         <>
-          <p>
-            {hidden === null || hidden > 0
-              ? `The visits that it hides${hidden === null ? '' : `, ${counted(hidden, 'event')},`} are shown again, with all their numbers.`
-              : 'It hides no stored visits.'}
-          </p>
+          <p>{hidden === null || hidden > 0 ? texts.shownAgain(hidden) : texts.hidesNone}</p>
           <Checkbox
-            label="Also bring back visits that it filtered, from the archive of this workspace"
+            label={texts.bringBack}
             isChecked={past === 'all'}
             onChange={(isChecked) => setPast(isChecked ? 'all' : 'none')}
           />
@@ -297,7 +284,7 @@ function RemoveRule({
       ) : (
         <>
           <PastChoice value={past} onChange={setPast} />
-          {past !== 'none' && <p>Filtered visits come back only if this workspace has an archive.</p>}
+          {past !== 'none' && <p>{texts.onlyArchive}</p>}
           <DryRun key={past} path={path} body={body} isEnabled isAutomatic />
         </>
       )}
@@ -326,13 +313,13 @@ function ApplyRule({ tenant, rule, onClose }: ApplyRuleProps) {
   const [kind, subject] = [rule.slice(0, space) as RuleKind, rule.slice(space + 1)]
   return (
     <Dialog
-      title="Apply this rule to the past?"
+      title={texts.applyTitle}
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>{texts.notNow}</Button>
           <Button variant="primary" disabled={isBusy || past === undefined} onClick={apply}>
-            Apply
+            {TEXTS.words.buttons.apply}
           </Button>
         </>
       }

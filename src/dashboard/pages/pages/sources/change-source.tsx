@@ -6,11 +6,14 @@ import { FieldError, Select, TextInput } from '../../design/field.tsx'
 import { Row, Stack } from '../../design/layout.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.sources.change
 
 const ADDRESSES: readonly (readonly [value: ListedSource['address'], label: string])[] = [
-  ['auto', 'of the event, or else of the browser that sends it'],
-  ['payload', 'of the event only'],
-  ['connection', 'of the connection only'],
+  ['auto', texts.addresses.auto],
+  ['payload', texts.addresses.payload],
+  ['connection', texts.addresses.connection],
 ]
 
 /** Changes the name of a source, and where the addresses of its events come from. */
@@ -41,7 +44,7 @@ export function ChangeSource({
       onChanged()
     })
   return (
-    <Dialog title={`Change ${source.name ?? source.title}`} onClose={onClose}>
+    <Dialog title={texts.title(source.name ?? source.title)} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -50,7 +53,7 @@ export function ChangeSource({
       >
         <Stack>
           <TextInput
-            label="Name, for people"
+            label={texts.name}
             required={source.name !== null}
             maxLength={200}
             autocomplete="off"
@@ -59,8 +62,8 @@ export function ChangeSource({
           />
           {canChoose && (
             <Select
-              label={`Addresses of visitors${source.has_browser_key ? ', with the server key' : ''}`}
-              hint="A change is in force at once, for new events."
+              label={source.has_browser_key ? texts.visitorsWithKey : texts.visitors}
+              hint={texts.inForce}
               value={address}
               options={ADDRESSES.map(([value, label]) => ({ value, label: `${value}: ${label}` }))}
               onChange={(next) => setAddress(next as ListedSource['address'])}
@@ -68,9 +71,9 @@ export function ChangeSource({
           )}
           <FieldError error={error} />
           <Row justify="right">
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{TEXTS.words.buttons.cancel}</Button>
             <Button type="submit" variant="primary" disabled={isBusy}>
-              Save
+              {TEXTS.words.buttons.save}
             </Button>
           </Row>
         </Stack>

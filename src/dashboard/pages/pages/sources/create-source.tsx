@@ -8,23 +8,18 @@ import { Card } from '../../design/page.tsx'
 import { post } from '../../lib/api.ts'
 import { useSession } from '../../lib/session.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.sources.create
 
 type Group = SourceKind['group']
 
 /** Groups in the order of the form, and the task of the person for each. */
 const GROUPS: readonly (readonly [group: Group, label: string, about: string])[] = [
-  ['website', 'Website', 'One line of HTML. It sets no cookies, and counts page views by itself.'],
-  ['libraries', 'Libraries of tools', 'Your code stays as it is: only the host and the key change.'],
-  [
-    'shippers',
-    'Log shippers',
-    'Vector, Fluent Bit, a CDN or your own program posts JSON to an address; ./ipid sync sends log files.',
-  ],
-  [
-    'pulls',
-    'Files and exports',
-    'ipid fetches them by itself. The command line makes these, because it asks for their secrets.',
-  ],
+  ['website', texts.groups.website, texts.groups.aboutWebsite],
+  ['libraries', texts.groups.libraries, texts.groups.aboutLibraries],
+  ['shippers', texts.groups.shippers, texts.groups.aboutShippers],
+  ['pulls', texts.groups.pulls, texts.groups.aboutPulls],
 ]
 
 /** A form for a new source. */
@@ -66,7 +61,7 @@ export function CreateSource({
     })
   const isPulled = group === 'pulls'
   return (
-    <Card title="New source">
+    <Card title={texts.title}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -75,7 +70,7 @@ export function CreateSource({
       >
         <Stack>
           <Select
-            label="Where the events come from"
+            label={texts.from}
             hint={GROUPS.find(([of]) => of === group)?.[2]}
             value={kind}
             selectRef={first}
@@ -88,16 +83,10 @@ export function CreateSource({
           />
           {!isPulled && (
             <Grid min={280}>
-              <TextInput
-                label="Name, for people (optional)"
-                maxLength={200}
-                autocomplete="off"
-                value={name}
-                onInput={setName}
-              />
+              <TextInput label={texts.name} maxLength={200} autocomplete="off" value={name} onInput={setName} />
               <TextInput
                 type="url"
-                label="Address of the API, as its senders reach it"
+                label={texts.address}
                 required
                 maxLength={300}
                 placeholder="https://ipid.example.com"
@@ -109,25 +98,17 @@ export function CreateSource({
           {presets.length > 0 && (
             <>
               <Select
-                label="Format of the sender"
+                label={texts.format}
                 value={preset}
                 options={[
-                  { value: '', label: 'My own JSON' },
+                  { value: '', label: texts.ownJson },
                   ...presets.map(({ name, about }) => ({ value: name, label: about })),
                 ]}
                 onChange={setPreset}
               />
               <TextArea
-                label="Fields with other names (optional)"
-                hint={
-                  <>
-                    {preset === ''
-                      ? 'An event without the field ip has no visitor, and is not stored. Unless you map them, fields have the names '
-                      : 'The fields of this sender are known. You can map others: '}
-                    <code>{fields.join(' ')}</code>. All other keys are kept as properties. Of a log, map status and
-                    method, or the line in request: then only page views are stored.
-                  </>
-                }
+                label={texts.otherNames}
+                hint={(preset === '' ? texts.ownFields : texts.knownFields)(<code>{fields.join(' ')}</code>)}
                 isMono
                 rows={3}
                 spellcheck={false}
@@ -138,17 +119,14 @@ export function CreateSource({
             </>
           )}
           {isPulled && (
-            <CodeLine
-              text={`./ipid source create ${tenant} ${kind} ${chosen?.options ?? ''}`}
-              label="Command that makes the source"
-            />
+            <CodeLine text={`./ipid source create ${tenant} ${kind} ${chosen?.options ?? ''}`} label={texts.command} />
           )}
           <FieldError error={error} />
           <Row justify="right">
-            <Button onClick={onCancel}>Cancel</Button>
+            <Button onClick={onCancel}>{TEXTS.words.buttons.cancel}</Button>
             {!isPulled && (
               <Button type="submit" variant="primary" disabled={isBusy}>
-                Create source
+                {texts.create}
               </Button>
             )}
           </Row>

@@ -7,8 +7,11 @@ import { Row, Stack } from '../../design/layout.tsx'
 import { Card } from '../../design/page.tsx'
 import { Pulse } from '../../design/pulse.tsx'
 import { Time } from '../../design/time.tsx'
+import { TEXTS } from '../../texts/texts.ts'
 import { Findings } from './findings.tsx'
 import { BrowserKey, SetupBlocks } from './setup.tsx'
+
+const texts = TEXTS.sources.new
 
 /** A new source: its keys, of which the server key is shown only once, what to paste, and whether an event has arrived. */
 export function NewSource({
@@ -30,24 +33,20 @@ export function NewSource({
   return (
     <Card isAccent>
       <h2 ref={heading} tabIndex={-1}>
-        Your new source
+        {texts.title}
       </h2>
-      <p>
-        {isSecret
-          ? 'Copy the server key now: it is secret, and shown only this once. Its keys can send events to this source, and nothing else.'
-          : 'Paste this into your pages. Its key can send events to this source, and nothing else. You can see all of this again here.'}
-      </p>
+      <p>{isSecret ? texts.copyNow : texts.paste}</p>
       {isSecret && (
         <Stack gap={2}>
-          <h3>Server key</h3>
-          <CodeLine text={created.key} label="Server key" />
+          <h3>{texts.serverKey}</h3>
+          <CodeLine text={created.key} label={texts.serverKey} />
         </Stack>
       )}
       <SetupBlocks setup={created.setup} />
       {created.browser_key !== null && <BrowserKey value={created.browser_key} />}
       <FirstEvent tenant={tenant} source={source} />
       <Row>
-        <Button onClick={onDone}>{isSecret ? 'I have copied it' : 'Done'}</Button>
+        <Button onClick={onDone}>{isSecret ? texts.copied : TEXTS.words.buttons.done}</Button>
       </Row>
     </Card>
   )
@@ -59,17 +58,11 @@ function FirstEvent({ tenant, source }: { readonly tenant: string; readonly sour
   return (
     <>
       <Pulse state={isReceived ? 'good' : 'waiting'}>
-        {isReceived ? (
-          <>
-            First event {filtered ?? 'received'}. <Link href={`/t/${tenant}/live`}>Watch events arrive</Link>
-          </>
-        ) : last_used === null ? (
-          'Waiting for the first event…'
-        ) : (
-          <>
-            Its key was used <Time at={last_used} isAgo />. Waiting for the first event…
-          </>
-        )}
+        {isReceived
+          ? texts.first(filtered ?? texts.received, (text) => <Link href={`/t/${tenant}/live`}>{text}</Link>)
+          : last_used === null
+            ? texts.waiting
+            : texts.keyUsed(<Time at={last_used} isAgo />)}
       </Pulse>
       {isReceived && findings.length > 0 && <Findings findings={findings} />}
     </>

@@ -2,6 +2,9 @@ import type { ListedSource } from '../../../../../schemas/dashboard/sources.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.sources.revoke
 
 /** Confirms the revocation of a source, and explains its effect. */
 export function RevokeSource({
@@ -20,19 +23,16 @@ export function RevokeSource({
     onRevoked()
   }
   return (
-    <ConfirmDialog title="Revoke this source?" confirm="Revoke source" onConfirm={revoke} onClose={onClose}>
+    <ConfirmDialog title={texts.title} confirm={texts.revoke} onConfirm={revoke} onClose={onClose}>
       <p>
         {source.name ?? source.title} <code>{source.source_id}</code>
       </p>
       {source.last_used === null ? (
-        <p>Its key was never used, so nothing should stop.</p>
+        <p>{texts.neverUsed}</p>
       ) : (
-        <p>
-          Its key was last used <Time at={source.last_used} isAgo />. Requests with it are refused (401) within a
-          minute. Its events stay.
-        </p>
+        <p>{texts.lastUsed(<Time at={source.last_used} isAgo />)}</p>
       )}
-      <p>A revoked key never works again.</p>
+      <p>{texts.final}</p>
     </ConfirmDialog>
   )
 }

@@ -12,6 +12,9 @@ import { Loading } from '../../design/skeleton.tsx'
 import { post } from '../../lib/api.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.sources.setup
 
 /** More blocks than these: people see the first one, and the titles of the others. */
 const BLOCKS_OPEN_MAX = 8
@@ -40,7 +43,7 @@ export function SetupBlocks({ setup: { blocks, warning } }: { readonly setup: So
       ))}
       {more.length > 0 && (
         <Stack gap={2}>
-          <h3>More ways</h3>
+          <h3>{texts.moreWays}</h3>
           {more.map((block) => (
             <Disclosure key={block.title} summary={block.title}>
               <Stack gap={2}>
@@ -60,7 +63,7 @@ export function SetupBlocks({ setup: { blocks, warning } }: { readonly setup: So
 }
 
 function SampleBadge() {
-  return <Badge>sample, to be changed</Badge>
+  return <Badge>{texts.sample}</Badge>
 }
 
 function BlockText({ block: { title, about, code, is_sample: isSample } }: { readonly block: Block }) {
@@ -76,8 +79,8 @@ function BlockText({ block: { title, about, code, is_sample: isSample } }: { rea
 export function BrowserKey({ value }: { readonly value: string }) {
   return (
     <Stack gap={2}>
-      <h3>Browser key</h3>
-      <CodeLine text={value} label="Browser key" />
+      <h3>{texts.browserKey}</h3>
+      <CodeLine text={value} label={texts.browserKey} />
     </Stack>
   )
 }
@@ -97,10 +100,10 @@ export function ShowSetup({
   })
   return (
     <Dialog
-      title={`Setup of ${source.name ?? source.title}`}
+      title={texts.title(source.name ?? source.title)}
       isWide
       onClose={onClose}
-      actions={<Button onClick={onClose}>Close</Button>}
+      actions={<Button onClick={onClose}>{TEXTS.words.buttons.close}</Button>}
     >
       <Stack gap={4}>
         {error !== undefined && <Problem error={error} onRetry={reload} />}
@@ -148,19 +151,12 @@ function Base({
       }}
     >
       <Stack gap={2}>
-        <TextInput
-          type="url"
-          label="Address of the API, as its senders reach it"
-          required
-          maxLength={300}
-          value={text}
-          onInput={setText}
-        />
+        <TextInput type="url" label={texts.address} required maxLength={300} value={text} onInput={setText} />
         <FieldError error={error} />
         {text.trim() !== base && (
           <Row>
             <Button type="submit" size="s" disabled={isBusy}>
-              Use this address
+              {texts.useAddress}
             </Button>
           </Row>
         )}

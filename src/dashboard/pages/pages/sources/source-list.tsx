@@ -7,9 +7,12 @@ import { Disclosure } from '../../design/details.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Table, type TableColumn } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { Findings } from './findings.tsx'
+
+const texts = TEXTS.sources.table
 
 type Fetches = SourcesAnswer['fetches']
 type Act = (action: 'setup' | 'change' | 'revoke', source: ListedSource) => void
@@ -26,10 +29,10 @@ export function SourceList({ sources, fetches, onAct }: SourceListProps) {
   const revoked = sources.filter(({ revoked_at: at }) => at !== null)
   return (
     <Stack gap={5}>
-      {active.length > 0 && <SourceTable label="Sources" sources={active} fetches={fetches} onAct={onAct} />}
+      {active.length > 0 && <SourceTable label={texts.sources} sources={active} fetches={fetches} onAct={onAct} />}
       {revoked.length > 0 && (
-        <Disclosure summary={counted(revoked.length, 'revoked source')}>
-          <SourceTable label="Revoked sources" sources={revoked} fetches={fetches} onAct={onAct} />
+        <Disclosure summary={texts.revokedCount(revoked.length)}>
+          <SourceTable label={texts.revokedSources} sources={revoked} fetches={fetches} onAct={onAct} />
         </Disclosure>
       )}
     </Stack>
@@ -66,21 +69,21 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
       columns={[
         {
           key: 'source',
-          label: 'Source',
+          label: texts.source,
           text: 'wrap',
           render: (source) => (
             <Name source={source} fetched={fetches.find(({ source_id: id }) => id === source.source_id)} />
           ),
         },
-        { key: 'state', label: 'State', inCard: 'whole', render: (source) => <State source={source} /> },
-        count('today', 'Today (UTC)', ({ received }) => received),
-        count('filtered', 'Filtered', ({ filtered }) => filtered),
-        count('without', 'No address', ({ without_address: without }) => without),
-        count('rejected', 'Rejected', ({ rejected }) => rejected),
-        count('repeats', 'Repeats', ({ repeats }) => repeats),
+        { key: 'state', label: texts.state, inCard: 'whole', render: (source) => <State source={source} /> },
+        count('today', texts.today, ({ received }) => received),
+        count('filtered', texts.filtered, ({ filtered }) => filtered),
+        count('without', texts.noAddress, ({ without_address: without }) => without),
+        count('rejected', texts.rejected, ({ rejected }) => rejected),
+        count('repeats', texts.repeats, ({ repeats }) => repeats),
         {
           key: 'actions',
-          label: 'Actions',
+          label: TEXTS.words.fields.actions,
           isLabelHidden: true,
           isActions: true,
           render: (source) => {
@@ -88,19 +91,19 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
             return (
               source.revoked_at === null && (
                 <Row gap={1}>
-                  <IconButton icon={Code} size="s" label={`Setup of ${name}`} onClick={() => onAct('setup', source)} />
+                  <IconButton icon={Code} size="s" label={texts.setupOf(name)} onClick={() => onAct('setup', source)} />
                   {isAdmin && (
                     <>
                       <IconButton
                         icon={Pencil}
                         size="s"
-                        label={`Change ${name}`}
+                        label={texts.change(name)}
                         onClick={() => onAct('change', source)}
                       />
                       <IconButton
                         icon={Ban}
                         size="s"
-                        label={`Revoke ${name}`}
+                        label={texts.revoke(name)}
                         onClick={() => onAct('revoke', source)}
                       />
                     </>
@@ -128,7 +131,7 @@ function Name({ source: { source_id: id, name, title, address }, fetched }: Name
       <Text tone="soft" isSmall as="div">
         {name === null ? '' : `${title} · `}
         <code>{id}</code>
-        {address === 'auto' || fetched ? '' : ` · addresses of the ${address}`}
+        {address === 'auto' || fetched ? '' : texts.addressesOf(address)}
       </Text>
       {fetched && (
         <Text tone={fetched.status === 'failing' ? 'bad' : 'soft'} isSmall as="div">
@@ -140,10 +143,10 @@ function Name({ source: { source_id: id, name, title, address }, fetched }: Name
 }
 
 const STATES = {
-  good: ['good', 'receiving'],
-  attention: ['warn', 'needs attention'],
-  waiting: ['neutral', 'waiting'],
-  unknown: ['neutral', 'unknown'],
+  good: ['good', texts.states.good],
+  attention: ['warn', texts.states.attention],
+  waiting: ['neutral', texts.states.waiting],
+  unknown: ['neutral', texts.states.unknown],
 } as const
 
 function State({
@@ -151,14 +154,15 @@ function State({
 }: {
   readonly source: ListedSource
 }) {
-  if (state === 'revoked') return <Soft>revoked {revoked_at !== null && <Time at={revoked_at} />}</Soft>
+  if (state === 'revoked')
+    return <Soft>{revoked_at === null ? texts.revoked : texts.revokedAt(<Time at={revoked_at} />)}</Soft>
   const [tone, word] = STATES[state]
   const at = last ?? used
   return (
     <>
       <Badge tone={tone}>{word}</Badge>
       <Text as="div" tone="soft" isSmall>
-        {at === null ? 'no event yet' : <Time at={at} isAgo />}
+        {at === null ? texts.noEvent : <Time at={at} isAgo />}
       </Text>
     </>
   )
@@ -169,7 +173,7 @@ function FilteredToday({ source: { filtered_reasons: reasons } }: { readonly sou
   if (reasons.length === 0) return null
   return (
     <Text tone="soft" isSmall>
-      Filtered today: {reasons.map(({ label, events }) => `${number(events)} ${label}`).join(', ')}
+      {texts.filteredToday(reasons.map(({ label, events }) => `${number(events)} ${label}`))}
     </Text>
   )
 }
@@ -178,7 +182,7 @@ function FilteredToday({ source: { filtered_reasons: reasons } }: { readonly sou
 function Reasons({ source: { rejected_reasons: reasons } }: { readonly source: ListedSource }) {
   if (reasons.length < 2) return null
   return (
-    <Disclosure summary="Why events were rejected since yesterday">
+    <Disclosure summary={texts.whyRejected}>
       <Stack gap={1}>
         {reasons.map(({ reason, events }) => (
           <Text key={reason}>

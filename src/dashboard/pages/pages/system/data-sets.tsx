@@ -13,7 +13,10 @@ import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
 import { number, utc } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { type MayFail, TableSection } from './section.tsx'
+
+const texts = TEXTS.system.dataSets
 
 type DataSet = SystemAnswer['data'][number]
 
@@ -27,22 +30,28 @@ export function DataSets({ sets, update, failure }: DataSetsProps) {
   return (
     <>
       <TableSection
-        title="Data sets"
-        none="No process has enrichment data: only reserved networks are recognised."
+        title={texts.title}
+        none={texts.none}
         failure={failure}
         rows={sets}
         keyOf={({ name }) => name}
         columns={[
-          { key: 'name', label: 'Name', render: ({ name }) => name },
-          { key: 'state', label: 'State', text: 'wrap', inCard: 'plain', render: (set) => <State set={set} /> },
+          { key: 'name', label: texts.name, render: ({ name }) => name },
+          {
+            key: 'state',
+            label: TEXTS.words.fields.state,
+            text: 'wrap',
+            inCard: 'plain',
+            render: (set) => <State set={set} />,
+          },
           {
             key: 'recognised',
-            label: 'Recognised as',
+            label: texts.recognisedAs,
             text: 'wrap',
             inCard: 'whole',
             render: (set) => (
               <>
-                {isUsed(set) ? (set.recognised_as ?? <Soft>nothing</Soft>) : <Soft>not in use</Soft>}
+                {isUsed(set) ? (set.recognised_as ?? <Soft>{texts.nothing}</Soft>) : <Soft>{texts.notInUse}</Soft>}
                 {set.attribution !== null && (
                   <Text as="div" tone="soft" isSmall>
                     {set.attribution}
@@ -53,11 +62,11 @@ export function DataSets({ sets, update, failure }: DataSetsProps) {
           },
           {
             key: 'records',
-            label: 'Records',
+            label: texts.records,
             isNumber: true,
             render: (set) => (isUsed(set) ? number(set.records) : '–'),
           },
-          { key: 'age', label: 'Age', isNumber: true, render: (set) => <Age set={set} /> },
+          { key: 'age', label: texts.age, isNumber: true, render: (set) => <Age set={set} /> },
         ]}
       />
       {update !== null && <DataUpdates update={update} />}
@@ -72,7 +81,9 @@ function isUsed({ state }: DataSet): boolean {
 function Age({ set }: { readonly set: DataSet }) {
   if (!isUsed(set)) return <>–</>
   const { age_days: days, built_at: at } = set
-  return <span title={at === null ? undefined : utc(at)}>{days === null ? 'unknown' : `${number(days)} d`}</span>
+  return (
+    <span title={at === null ? undefined : utc(at)}>{days === null ? texts.unknown : texts.days(number(days))}</span>
+  )
 }
 
 /** Only these states are problems. */
@@ -82,8 +93,8 @@ function State({ set: { state, reason, too_old: isOld, newer } }: { readonly set
   if (state === 'ok') {
     return (
       <>
-        <Badge tone={isOld || reason !== null ? 'warn' : 'good'}>{isOld ? 'old' : 'ok'}</Badge> {reason}
-        {newer !== null && <Soft> {newer} is newer</Soft>}
+        <Badge tone={isOld || reason !== null ? 'warn' : 'good'}>{isOld ? texts.old : texts.ok}</Badge> {reason}
+        {newer !== null && <Soft> {texts.isNewer(newer)}</Soft>}
       </>
     )
   }
@@ -108,7 +119,7 @@ function DataUpdates({ update: reported }: { readonly update: DataUpdate }) {
       {update.blocked === null ? (
         <Row>
           <Button icon={RefreshCw} disabled={isFetching} onClick={fetchNow}>
-            {isFetching ? 'Fetching…' : update.state === 'failed' ? 'Try again' : 'Fetch newer data'}
+            {isFetching ? texts.fetching : update.state === 'failed' ? texts.again : texts.fetch}
           </Button>
           <Text as="span" tone="soft" role="status">
             <Outcome update={update} />
@@ -117,7 +128,7 @@ function DataUpdates({ update: reported }: { readonly update: DataUpdate }) {
       ) : (
         <>
           <p>{sentence(update.blocked)}</p>
-          <CodeLine text={update.command} label="Command that fetches newer data" />
+          <CodeLine text={update.command} label={texts.command} />
         </>
       )}
       {update.state === 'failed' && !isBusy && <Failures update={update} />}
@@ -130,23 +141,22 @@ function Offer({ update: { adds, keyed } }: { readonly update: DataUpdate }) {
   return (
     <>
       {adds.length === 0 ? (
-        <p>ipid fetches its sources by itself when they are due.</p>
+        <p>{texts.byItself}</p>
       ) : (
         <p>
-          Newer data are available free of charge:{' '}
-          {adds.map(({ name, holds, licence }, i) => (
-            <span key={name}>
-              {i === 0 ? '' : '; '}
-              <strong>{name}</strong> ({holds}, {licence})
-            </span>
-          ))}
-          . From then on ipid renews them by itself.
+          {texts.available(
+            adds.map(({ name, holds, licence }, i) => (
+              <span key={name}>
+                {i === 0 ? '' : '; '}
+                <strong>{name}</strong> ({holds}, {licence})
+              </span>
+            )),
+          )}
         </p>
       )}
       {keyed.map(({ name, holds, key_env: keyEnv }) => (
         <p key={name}>
-          <strong>{name}</strong> ({holds}) has newer data, and needs a key in <code>{keyEnv}</code>:{' '}
-          <code>./ipid db add {name}</code> says where to get one.
+          {texts.needsKey(<strong>{name}</strong>, holds, <code>{keyEnv}</code>, <code>./ipid db add {name}</code>)}
         </p>
       ))}
     </>
@@ -156,20 +166,11 @@ function Offer({ update: { adds, keyed } }: { readonly update: DataUpdate }) {
 function Outcome({ update: { state, at, changed, failures } }: { readonly update: DataUpdate }) {
   if (at === null) return null
   if (state === 'fetching') {
-    return (
-      <>
-        Began <Time at={at} isAgo />. This takes a minute or two.
-      </>
-    )
+    return <>{texts.began(<Time at={at} isAgo />)}</>
   }
-  const what =
-    changed.length === 0 ? 'nothing newer' : `${changed.join(', ')} ${changed.length === 1 ? 'is' : 'are'} new`
-  return (
-    <>
-      {failures.length === 0 ? 'Fetched' : 'Tried'} <Time at={at} isAgo />
-      {failures.length === 0 || changed.length > 0 ? `: ${what}.` : '.'}
-    </>
-  )
+  const ago = <Time at={at} isAgo />
+  if (failures.length > 0) return <>{texts.tried(ago, changed)}</>
+  return <>{texts.fetched(ago, changed)}</>
 }
 
 function Failures({ update: { failures } }: { readonly update: DataUpdate }) {

@@ -3,6 +3,9 @@ import { Text } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 import { Section } from '../../design/page.tsx'
 import { Table, type TableColumn } from '../../design/table.tsx'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.system.section
 
 /** Why a section's data could not be read, if so. */
 export interface MayFail {
@@ -25,7 +28,7 @@ export function TableSection<R>({ title, columns, rows, keyOf, none, note, failu
     <Section title={title} description={note}>
       {failure !== undefined ? (
         <Notice tone="bad">
-          <p>Cannot be read: {failure}</p>
+          <p>{texts.unreadable(failure)}</p>
         </Notice>
       ) : rows.length === 0 ? (
         <Text tone="soft">{none}</Text>

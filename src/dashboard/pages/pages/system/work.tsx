@@ -3,7 +3,10 @@ import { Link } from 'wouter-preact'
 import type { SystemAnswer, SystemJobs } from '../../../../../schemas/dashboard/system.ts'
 import { Time } from '../../design/time.tsx'
 import { bytes, duration, number, percent } from '../../lib/format.ts'
+import { TEXTS } from '../../texts/texts.ts'
 import { type MayFail, TableSection } from './section.tsx'
+
+const texts = TEXTS.system.work
 
 /** A column of numbers. */
 function figure(key: string, label: string) {
@@ -19,20 +22,20 @@ interface WaitingProps extends MayFail {
 export function Waiting({ groups, note, failure }: WaitingProps) {
   return (
     <TableSection
-      title="Queues"
+      title={texts.queues}
       note={note}
-      none="No process has made the streams yet."
+      none={texts.noQueue}
       failure={failure}
       rows={groups}
       keyOf={({ stream, group, lane }) => `${stream} ${group} ${lane}`}
       columns={[
-        { key: 'group', label: 'For', render: ({ group }) => group },
-        { key: 'stream', label: 'Stream', render: ({ stream }) => stream },
-        { key: 'lane', label: 'Lane', inCard: 'plain', render: ({ lane }) => lane },
-        { ...figure('lag', 'Not delivered'), render: ({ lag_entries: lag }) => number(lag) },
-        { ...figure('pending', 'Pending'), render: ({ pending_entries: pending }) => number(pending) },
-        { ...figure('events', 'Events'), render: ({ events }) => number(events) },
-        { ...figure('oldest', 'Oldest'), render: ({ oldest_ms: oldestMs }) => duration(oldestMs) },
+        { key: 'group', label: texts.for, render: ({ group }) => group },
+        { key: 'stream', label: texts.stream, render: ({ stream }) => stream },
+        { key: 'lane', label: texts.lane, inCard: 'plain', render: ({ lane }) => lane },
+        { ...figure('lag', texts.lag), render: ({ lag_entries: lag }) => number(lag) },
+        { ...figure('pending', texts.pending), render: ({ pending_entries: pending }) => number(pending) },
+        { ...figure('events', TEXTS.words.fields.events), render: ({ events }) => number(events) },
+        { ...figure('oldest', texts.oldest), render: ({ oldest_ms: oldestMs }) => duration(oldestMs) },
       ]}
     />
   )
@@ -41,42 +44,42 @@ export function Waiting({ groups, note, failure }: WaitingProps) {
 /** Unfinished jobs: their number, and the oldest ones. */
 export function Jobs({ batch, bulk, failure }: { readonly batch: SystemJobs; readonly bulk: SystemJobs } & MayFail) {
   const kinds = [
-    { kind: 'Uploads', ...batch },
-    { kind: 'Bulk lookups', ...bulk },
+    { kind: texts.uploads, ...batch },
+    { kind: texts.bulk, ...bulk },
   ]
   const open = kinds.flatMap(({ kind, oldest_jobs: jobs }) => jobs.map((job) => ({ kind, ...job })))
   return (
     <>
       <TableSection
-        title="Jobs"
+        title={texts.jobs}
         none=""
         failure={failure}
         rows={kinds}
         keyOf={({ kind }) => kind}
         columns={[
-          { key: 'kind', label: 'Kind', render: ({ kind }) => kind },
-          { ...figure('uploading', 'Arriving'), render: ({ uploading }) => number(uploading) },
-          { ...figure('queued', 'Queued'), render: ({ queued }) => number(queued) },
-          { ...figure('running', 'Running'), render: ({ running }) => number(running) },
-          { ...figure('lines', 'Lines'), render: ({ lines }) => number(lines) },
-          { ...figure('waiting', 'Not yet taken'), render: ({ lines_waiting: waiting }) => number(waiting) },
-          { ...figure('oldest', 'Oldest'), render: ({ oldest_ms: oldestMs }) => duration(oldestMs) },
+          { key: 'kind', label: texts.kind, render: ({ kind }) => kind },
+          { ...figure('uploading', texts.arriving), render: ({ uploading }) => number(uploading) },
+          { ...figure('queued', texts.queued), render: ({ queued }) => number(queued) },
+          { ...figure('running', texts.running), render: ({ running }) => number(running) },
+          { ...figure('lines', texts.lines), render: ({ lines }) => number(lines) },
+          { ...figure('waiting', texts.waiting), render: ({ lines_waiting: waiting }) => number(waiting) },
+          { ...figure('oldest', texts.oldest), render: ({ oldest_ms: oldestMs }) => duration(oldestMs) },
         ]}
       />
       {open.length > 0 && (
         <TableSection
-          title="Oldest open jobs"
+          title={texts.oldestJobs}
           none=""
           rows={open}
           keyOf={({ job_id: id }) => id}
           columns={[
-            { key: 'job', label: 'Job', render: ({ job_id: id }) => <code>{id}</code> },
-            { key: 'kind', label: 'Kind', inCard: 'plain', render: ({ kind }) => kind },
-            { key: 'tenant', label: 'Tenant', render: ({ tenant_id: tenant }) => tenant },
-            { key: 'status', label: 'Status', render: ({ status }) => status },
-            { ...figure('lines', 'Lines'), render: ({ lines }) => number(lines) },
-            { ...figure('waiting', 'Not yet taken'), render: ({ lines_waiting: waiting }) => number(waiting) },
-            { ...figure('age', 'Age'), render: ({ age_ms: ageMs }) => duration(ageMs) },
+            { key: 'job', label: texts.job, render: ({ job_id: id }) => <code>{id}</code> },
+            { key: 'kind', label: texts.kind, inCard: 'plain', render: ({ kind }) => kind },
+            { key: 'tenant', label: texts.tenant, render: ({ tenant_id: tenant }) => tenant },
+            { key: 'status', label: TEXTS.words.fields.status, render: ({ status }) => status },
+            { ...figure('lines', texts.lines), render: ({ lines }) => number(lines) },
+            { ...figure('waiting', texts.waiting), render: ({ lines_waiting: waiting }) => number(waiting) },
+            { ...figure('age', texts.age), render: ({ age_ms: ageMs }) => duration(ageMs) },
           ]}
         />
       )}
@@ -88,31 +91,31 @@ export function Jobs({ batch, bulk, failure }: { readonly batch: SystemJobs; rea
 export function Exports({ exports, failure }: { readonly exports: SystemAnswer['exports'] } & MayFail) {
   return (
     <TableSection
-      title="Exports without a file"
+      title={texts.exports}
       none=""
-      note={`${number(exports.failed)} failed and ${number(exports.late)} late, of ${number(exports.count)}.`}
+      note={texts.exportsNote(number(exports.failed), number(exports.late), number(exports.count))}
       failure={failure}
       rows={exports.worst}
       keyOf={({ tenant_id: tenant, name }) => `${tenant} ${name}`}
       columns={[
         {
           key: 'export',
-          label: 'Export',
+          label: texts.export,
           render: ({ tenant_id: tenant, name }) => <Link href={`/t/${tenant}/exports`}>{name}</Link>,
         },
-        { key: 'tenant', label: 'Tenant', render: ({ tenant_id: tenant }) => tenant },
+        { key: 'tenant', label: texts.tenant, render: ({ tenant_id: tenant }) => tenant },
         {
           key: 'since',
-          label: 'Missing since',
+          label: texts.missingSince,
           render: ({ open_since: since }) => (since === null ? '–' : <Time at={since} />),
         },
-        { ...figure('failures', 'Failed attempts'), render: ({ failures }) => number(failures) },
+        { ...figure('failures', texts.failedAttempts), render: ({ failures }) => number(failures) },
         {
           key: 'error',
-          label: 'Reason',
+          label: texts.reason,
           text: 'wrap',
           inCard: 'whole',
-          render: ({ error }) => error ?? 'late: is a process with the role sink running?',
+          render: ({ error }) => error ?? texts.late,
         },
       ]}
     />
@@ -123,30 +126,30 @@ export function Exports({ exports, failure }: { readonly exports: SystemAnswer['
 export function Backups({ backup, failure }: { readonly backup: SystemAnswer['backup'] } & MayFail) {
   return (
     <TableSection
-      title="Backups"
+      title={texts.backups}
       none=""
-      note={backup !== null && `In ${backup.place}, every ${backup.every} at ${backup.at} UTC.`}
+      note={backup !== null && texts.backupsNote(backup.place, backup.every, backup.at)}
       failure={failure}
       rows={backup === null ? [] : [backup]}
       keyOf={({ place }) => place}
       columns={[
         {
           key: 'last',
-          label: 'Last complete one',
-          render: ({ last }) => (last === null ? 'none yet' : <Time at={last.at} />),
+          label: texts.lastBackup,
+          render: ({ last }) => (last === null ? texts.noBackup : <Time at={last.at} />),
         },
-        { ...figure('bytes', 'Size'), render: ({ last }) => (last === null ? '–' : bytes(last.bytes)) },
-        { ...figure('took', 'Took'), render: ({ last }) => (last === null ? '–' : duration(last.took_ms)) },
+        { ...figure('bytes', texts.size), render: ({ last }) => (last === null ? '–' : bytes(last.bytes)) },
+        { ...figure('took', texts.took), render: ({ last }) => (last === null ? '–' : duration(last.took_ms)) },
         {
           key: 'missing',
-          label: 'Missing since',
+          label: texts.missingSince,
           render: ({ missing_since: since }) => (since === null ? '–' : <Time at={since} />),
         },
-        { key: 'next', label: 'Next', render: ({ next_at: next }) => <Time at={next} /> },
-        { ...figure('failures', 'Failed attempts'), render: ({ failures }) => number(failures) },
+        { key: 'next', label: texts.next, render: ({ next_at: next }) => <Time at={next} /> },
+        { ...figure('failures', texts.failedAttempts), render: ({ failures }) => number(failures) },
         {
           key: 'name',
-          label: 'Name, or reason',
+          label: texts.nameOrReason,
           text: 'wrap',
           inCard: 'whole',
           render: ({ error, last }) => error ?? <code>{last?.name ?? '–'}</code>,
@@ -160,27 +163,24 @@ export function Backups({ backup, failure }: { readonly backup: SystemAnswer['ba
 export function Days({ days }: { readonly days: NonNullable<SystemAnswer['days']> }) {
   return (
     <TableSection
-      title="Closed days"
+      title={texts.days}
       none=""
-      note="ipid stores sums of days that are over. Until then pages read the events of these days, which takes longer."
+      note={texts.aboutDays}
       rows={[days]}
       keyOf={() => 'days'}
       columns={[
-        { ...figure('stale', 'Not summed up'), render: ({ stale }) => (stale === null ? '–' : number(stale)) },
+        { ...figure('stale', texts.notSummed), render: ({ stale }) => (stale === null ? '–' : number(stale)) },
         {
           key: 'since',
-          label: 'Oldest since',
+          label: texts.oldestSince,
           render: ({ oldest_since: since }) => (since === null ? '–' : <Time at={since} />),
         },
         {
           key: 'reason',
-          label: 'Waiting for',
+          label: texts.waitingFor,
           text: 'wrap',
           inCard: 'whole',
-          render: ({ waits, failure }) =>
-            waits
-              ? (failure ?? 'a change of all stored events in ClickHouse')
-              : 'the builder, which sums up the newest first',
+          render: ({ waits, failure }) => (waits ? (failure ?? texts.change) : texts.builder),
         },
       ]}
     />
@@ -193,22 +193,22 @@ type SentinelFacts = NonNullable<NonNullable<SystemAnswer['redis']>['sentinel']>
 export function Sentinel({ sentinel }: { readonly sentinel: SentinelFacts }) {
   return (
     <TableSection
-      title="Redis with Sentinel"
+      title={texts.sentinel}
       none=""
       rows={[sentinel]}
       keyOf={({ master }) => master}
       columns={[
-        { key: 'master', label: 'Master in use', render: ({ master }) => <code>{master}</code> },
-        { ...figure('replicas', 'Replicas connected'), render: ({ replicas }) => number(replicas) },
+        { key: 'master', label: texts.master, render: ({ master }) => <code>{master}</code> },
+        { ...figure('replicas', texts.replicas), render: ({ replicas }) => number(replicas) },
         {
-          ...figure('wait', 'Replicas that must have a write'),
+          ...figure('wait', texts.replicasNeeded),
           render: ({ wait_replicas: wait }) => number(wait),
         },
         {
           key: 'alone',
-          label: 'Without a replica',
+          label: texts.alone,
           render: ({ wait_replicas: wait, refuses_alone: refusesAlone }) =>
-            wait > 0 || refusesAlone ? 'requests are refused' : 'requests are answered',
+            wait > 0 || refusesAlone ? texts.refused : texts.answered,
         },
       ]}
     />
@@ -219,51 +219,49 @@ export function Sentinel({ sentinel }: { readonly sentinel: SentinelFacts }) {
 export function Inserts({ inserts, failure }: { readonly inserts: SystemAnswer['inserts'] } & MayFail) {
   return (
     <TableSection
-      title="Inserts of the last minute"
-      none="Nothing was inserted since the processes started."
+      title={texts.inserts}
+      none={texts.noInsert}
       failure={failure}
       rows={inserts}
       keyOf={({ group }) => group}
       columns={[
-        { key: 'group', label: 'By', render: ({ group }) => group },
-        { ...figure('inserts', 'Inserts'), render: ({ inserts: count }) => number(count) },
-        { ...figure('rows', 'Rows'), render: ({ rows }) => number(rows) },
+        { key: 'group', label: texts.by, render: ({ group }) => group },
+        { ...figure('inserts', texts.insertCount), render: ({ inserts: count }) => number(count) },
+        { ...figure('rows', texts.rows), render: ({ rows }) => number(rows) },
         {
-          ...figure('size', 'Rows per insert'),
+          ...figure('size', texts.rowsPerInsert),
           render: ({ inserts: count, rows }) => (count === 0 ? '–' : number(Math.round(rows / count))),
         },
-        { ...figure('average', 'Time, average'), render: ({ avg_ms: avgMs }) => duration(avgMs) },
-        { ...figure('longest', 'Time, longest'), render: ({ max_ms: maxMs }) => duration(maxMs) },
-        { ...figure('failed', 'Failed'), render: ({ failures }) => number(failures) },
+        { ...figure('average', texts.average), render: ({ avg_ms: avgMs }) => duration(avgMs) },
+        { ...figure('longest', texts.longest), render: ({ max_ms: maxMs }) => duration(maxMs) },
+        { ...figure('failed', texts.failed), render: ({ failures }) => number(failures) },
       ]}
     />
   )
 }
 
-const QUOTAS: Readonly<Record<string, string>> = {
-  daily_lookups: 'lookups today (UTC)',
-  monthly_accounts: 'tracked accounts this month (UTC)',
-}
+const QUOTAS: Readonly<Record<string, string>> = texts.quotas
 
 /** Tenants with the highest use of a quota. */
 export function Quotas({ quotas, failure }: { readonly quotas: NonNullable<SystemAnswer['quotas']> } & MayFail) {
   return (
     <TableSection
-      title="Nearest to their quotas"
-      none="No tenant has used any quota."
+      title={texts.nearest}
+      none={texts.noQuota}
       failure={failure}
       rows={quotas}
       keyOf={({ tenant_id: tenant, quota }) => `${tenant} ${quota}`}
       columns={[
-        { key: 'tenant', label: 'Tenant', render: ({ tenant_id: tenant }) => tenant },
-        { key: 'quota', label: 'Quota', inCard: 'plain', render: ({ quota }) => QUOTAS[quota] ?? quota },
-        { ...figure('used', 'Used'), render: ({ used }) => number(used) },
-        { ...figure('limit', 'Limit'), render: ({ limit }) => number(limit) },
-        { ...figure('share', 'Share'), render: ({ used, limit }) => percent(limit === 0 ? 1 : used / limit) },
+        { key: 'tenant', label: texts.tenant, render: ({ tenant_id: tenant }) => tenant },
+        { key: 'quota', label: texts.quota, inCard: 'plain', render: ({ quota }) => QUOTAS[quota] ?? quota },
+        { ...figure('used', texts.used), render: ({ used }) => number(used) },
+        { ...figure('limit', texts.limit), render: ({ limit }) => number(limit) },
+        { ...figure('share', texts.share), render: ({ used, limit }) => percent(limit === 0 ? 1 : used / limit) },
         {
           key: 'passed',
-          label: 'Passed',
-          render: ({ used, limit, passed_at: at }) => (at === null ? used < limit ? 'no' : 'yes' : <Time at={at} />),
+          label: texts.passed,
+          render: ({ used, limit, passed_at: at }) =>
+            at === null ? used < limit ? texts.no : texts.yes : <Time at={at} />,
         },
       ]}
     />

@@ -10,6 +10,9 @@ import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
 import { type PastChoice as Choice, pastJobStarted, pastOf } from '../../lib/past-jobs.ts'
 import { useAction } from '../../lib/use-action.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.unknownNetworks.make
 
 const NAME_MAX_CHARS = 200
 const DOMAIN_MAX_CHARS = 253
@@ -41,13 +44,13 @@ export function MakeCompany({ tenant, network: { asn, as_name, name: proposed },
       // The server has given it its canonical form.
       const rule = rules.findLast((each) => each.startsWith(`is AS${asn} `))
       toast({
-        text: `AS${asn} is ${name.trim()} from now on. Settings lists the rule.`,
+        text: texts.made(asn, name.trim()),
         ...(rule !== undefined && { undo: async () => void (await change({ remove: rule })) }),
       })
       onClose()
     })
   return (
-    <Dialog title={`Make AS${asn} a company`} onClose={onClose}>
+    <Dialog title={texts.title(asn)} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -56,7 +59,7 @@ export function MakeCompany({ tenant, network: { asn, as_name, name: proposed },
       >
         <Stack>
           <TextInput
-            label="Name"
+            label={texts.name}
             required
             maxLength={NAME_MAX_CHARS}
             autocomplete="off"
@@ -64,8 +67,8 @@ export function MakeCompany({ tenant, network: { asn, as_name, name: proposed },
             onInput={setName}
           />
           <TextInput
-            label="Domain"
-            hint="Optional. With it, industry and other facts are those that your data have of this domain."
+            label={texts.domain}
+            hint={texts.aboutDomain}
             maxLength={DOMAIN_MAX_CHARS}
             placeholder="example.com"
             autocomplete="off"
@@ -75,17 +78,13 @@ export function MakeCompany({ tenant, network: { asn, as_name, name: proposed },
           />
           <PastChoice value={past} onChange={setPast} />
           <Text tone="soft" isMeasured>
-            All visits from AS{asn} count for this company from now on.{' '}
-            {past === 'none'
-              ? 'Stored ones stay as they are. The settings can apply the rule to them later.'
-              : 'Stored ones follow in the background; this page shows the progress.'}{' '}
-            The rule is in the settings; remove it there to undo this.
+            {(past === 'none' ? texts.stay : texts.follow)(asn)}
           </Text>
           <FieldError error={saving.error} />
           <Row justify="right">
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={onClose}>{TEXTS.words.buttons.cancel}</Button>
             <Button type="submit" variant="primary" disabled={saving.isBusy || name.trim() === ''}>
-              Make it a company
+              {texts.make}
             </Button>
           </Row>
         </Stack>

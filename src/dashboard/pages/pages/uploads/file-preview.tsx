@@ -10,9 +10,12 @@ import { Card } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
 import { Table } from '../../design/table.tsx'
 import { ApiError, postBytes } from '../../lib/api.ts'
-import { bytes, counted, number } from '../../lib/format.ts'
+import { bytes, number } from '../../lib/format.ts'
 import { whyOf } from '../../lib/live-tail.ts'
 import { bodyOf, startTransfer } from '../../lib/transfers.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.uploads.preview
 
 interface FilePreviewProps {
   readonly tenant: string
@@ -46,27 +49,24 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
       <Text tone="soft">{preview === undefined ? bytes(file.size) : describe(file, preview)}</Text>
       <Grid>
         <Select
-          label="Encoding"
+          label={texts.encoding}
           value={choice.encoding ?? ''}
-          options={[
-            { value: '', label: 'UTF-8, or as marked' },
-            ...ENCODINGS.map((name) => ({ value: name, label: name })),
-          ]}
+          options={[{ value: '', label: texts.utf8 }, ...ENCODINGS.map((name) => ({ value: name, label: name }))]}
           onChange={(encoding) => setChoice({ date_order: choice.date_order, encoding: encoding || undefined })}
         />
         <Select
-          label="Dates like 01/02/2026"
+          label={texts.dates}
           value={choice.date_order ?? ''}
           options={[
-            { value: '', label: 'skip: may be two days' },
-            { value: 'dmy', label: 'day first' },
-            { value: 'mdy', label: 'month first' },
+            { value: '', label: texts.ambiguous },
+            { value: 'dmy', label: texts.dayFirst },
+            { value: 'mdy', label: texts.monthFirst },
           ]}
           onChange={(order) => setChoice({ ...named, date_order: (order || undefined) as Choice['date_order'] })}
         />
       </Grid>
       {error && <Problem error={error} />}
-      {preview === undefined && error === undefined && <Loading label="Reading the first rows…" />}
+      {preview === undefined && error === undefined && <Loading label={texts.reading} />}
       {preview && <Mapping preview={preview} onChange={(map) => setChoice({ ...choice, map })} />}
       {preview?.problem && (
         <Notice tone="bad" role="alert">
@@ -80,9 +80,9 @@ export function FilePreview({ tenant, file, limits, onClose }: FilePreviewProps)
       )}
       <Row>
         <Button variant="primary" onClick={send} disabled={!isReady || isTooLarge(file, preview.gzip, limits)}>
-          Upload {bytes(file.size)}
+          {texts.upload(bytes(file.size))}
         </Button>
-        <Button onClick={onClose}>Choose another file</Button>
+        <Button onClick={onClose}>{texts.another}</Button>
       </Row>
       {preview && <PreviewRows rows={preview.rows} />}
     </Card>
@@ -113,14 +113,19 @@ function usePreview(tenant: string, file: File, choice: Choice, limits: UploadLi
   return state
 }
 
-const DELIMITERS: Readonly<Record<string, string>> = { ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'bars' }
+const DELIMITERS: Readonly<Record<string, string>> = {
+  ',': texts.delimiters.commas,
+  ';': texts.delimiters.semicolons,
+  '\t': texts.delimiters.tabs,
+  '|': texts.delimiters.bars,
+}
 
 function describe(file: File, { format, gzip, delimiter, sample }: UploadPreview): string {
-  const kind = format === 'ndjson' ? 'NDJSON' : `CSV with ${DELIMITERS[delimiter!] ?? JSON.stringify(delimiter)}`
+  const kind = format === 'ndjson' ? texts.ndjson : texts.csvWith(DELIMITERS[delimiter!] ?? JSON.stringify(delimiter))
   const isAll = sample.bytes >= file.size
   const count = isAll ? sample.lines : estimate(file, sample, sample.lines)
-  const lines = `${isAll ? '' : 'about '}${counted(count, 'line')}`
-  return [`${kind}${gzip ? ', gzip' : ''}`, bytes(file.size), ...(sample.lines > 0 ? [lines] : [])].join(' · ')
+  const lines = (isAll ? texts.lines : texts.aboutLines)(count)
+  return [gzip ? texts.gzip(kind) : kind, bytes(file.size), ...(sample.lines > 0 ? [lines] : [])].join(' · ')
 }
 
 /** Estimate for the whole file from its start, to two digits. */
@@ -132,23 +137,20 @@ function estimate(file: File, sample: UploadPreview['sample'], of: number): numb
 /** A warning when the file is probably too large. */
 function sizeWarning(file: File, { sample, gzip }: UploadPreview, limits: UploadLimits): string | undefined {
   const { bytes_max, event_bytes_max, lines_max } = limits
-  const split = (size: number, max: number) => `Split it into ${number(Math.ceil(size / max))} files or more`
   if (isTooLarge(file, gzip, limits)) {
-    return `The file has ${bytes(file.size)}, more than ${bytes(bytes_max)}. ${split(file.size, bytes_max)}.`
+    return texts.tooLarge(bytes(file.size), bytes(bytes_max), Math.ceil(file.size / bytes_max))
   }
-  const refused = 'or it is likely to be refused'
   const plain = gzip ? estimate(file, sample, sample.plain_bytes) : file.size
   if (plain > bytes_max) {
-    return `Without gzip it has about ${bytes(plain)}, more than ${bytes(bytes_max)}. ${split(plain, bytes_max)}, ${refused}.`
+    return texts.tooLargePlain(bytes(plain), bytes(bytes_max), Math.ceil(plain / bytes_max))
   }
   const size = estimate(file, sample, sample.event_bytes)
   if (size > event_bytes_max) {
-    const far = `It takes about ${bytes(size)} as NDJSON, where each row has the names of its columns, of at most ${bytes(event_bytes_max)}`
-    return `${far}. Leave columns out, or ${split(size, event_bytes_max).toLowerCase()}, ${refused}.`
+    return texts.tooLargeAsNdjson(bytes(size), bytes(event_bytes_max), Math.ceil(size / event_bytes_max))
   }
   const lines = estimate(file, sample, sample.lines)
   if (lines <= lines_max) return undefined
-  return `It has about ${number(lines)} lines, more than ${number(lines_max)}. ${split(lines, lines_max)}, ${refused}.`
+  return texts.tooManyLines(lines, lines_max, Math.ceil(lines / lines_max))
 }
 
 /** Whether this is certain. */
@@ -164,17 +166,7 @@ function mapOf({ format, columns }: UploadPreview): Map {
   return Object.fromEntries(sent.map(({ name, key }) => [name, key]))
 }
 
-const LABELS: Readonly<Record<string, string>> = {
-  ip: 'IP address (ip)',
-  event_id: 'Id that no other event has (event_id)',
-  timestamp: 'Time (timestamp)',
-  event_type: 'Kind of event (event_type)',
-  account_id: 'Your account (account_id)',
-  session_id: 'Session, a number (session_id)',
-  platform: 'Platform (platform)',
-  properties: 'JSON of the event (properties)',
-  user_properties: 'JSON of the user (user_properties)',
-}
+const LABELS: Readonly<Record<string, string>> = texts.fields
 
 interface MappingProps {
   readonly preview: UploadPreview
@@ -195,7 +187,7 @@ function Mapping({ preview, onChange }: MappingProps) {
   }
   if (columns.length === 0) return null
   return (
-    <Fieldset legend={format === 'csv' ? 'Columns of the file' : 'Keys of the file'}>
+    <Fieldset legend={format === 'csv' ? texts.columns : texts.keys}>
       <Grid gap={3} min={230}>
         {columns.map(({ name, key, example }, i) => (
           <Select
@@ -203,15 +195,15 @@ function Mapping({ preview, onChange }: MappingProps) {
             label={name}
             hint={
               <Text as="span" isCut>
-                <code>{example === '' ? '(empty)' : example}</code>
+                <code>{example === '' ? texts.empty : example}</code>
               </Text>
             }
             value={key}
             options={[
-              ...(keys.includes(name) ? [] : [{ value: name, label: `Keep as “${name}”` }]),
-              ...(keys.includes(key) || key === name || key === '' ? [] : [{ value: key, label: `Keep as “${key}”` }]),
+              ...(keys.includes(name) ? [] : [{ value: name, label: texts.keepAs(name) }]),
+              ...(keys.includes(key) || key === name || key === '' ? [] : [{ value: key, label: texts.keepAs(key) }]),
               ...keys.map((known) => ({ value: known, label: LABELS[known] ?? known })),
-              { value: '', label: 'Leave out' },
+              { value: '', label: texts.leaveOut },
             ]}
             onChange={(next) => change(name, next)}
           />
@@ -228,29 +220,29 @@ function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) {
     <Stack gap={3}>
       <Text role="status">{summaryOf(rows)}</Text>
       <Table
-        label="The first rows, and their results"
+        label={texts.rows}
         rows={rows}
         keyOf={({ line }) => String(line)}
         columns={[
-          { key: 'line', label: 'Line', isNumber: true, width: 56, render: ({ line }) => number(line) },
-          { key: 'becomes', label: 'Becomes', inCard: 'plain', render: (row) => <Becomes row={row} /> },
+          { key: 'line', label: texts.line, isNumber: true, width: 56, render: ({ line }) => number(line) },
+          { key: 'becomes', label: texts.becomes, inCard: 'plain', render: (row) => <Becomes row={row} /> },
           {
             key: 'company',
-            label: 'Company',
+            label: TEXTS.words.fields.company,
             text: 'wrap',
             inCard: 'plain',
             render: ({ becomes }) => becomes !== null && <CompanyName {...becomes} />,
           },
           {
             key: 'class',
-            label: 'Type',
+            label: TEXTS.words.fields.type,
             inCard: 'plain',
             render: ({ becomes }) => becomes !== null && <ClassName {...becomes} />,
           },
-          { key: 'why', label: 'Why', text: 'wrap', inCard: 'whole', render: (row) => <Why row={row} /> },
+          { key: 'why', label: texts.why, text: 'wrap', inCard: 'whole', render: (row) => <Why row={row} /> },
           {
             key: 'event',
-            label: 'Event',
+            label: texts.event,
             text: 'wrap',
             inCard: 'whole',
             render: ({ event }) => event !== null && <code>{event}</code>,
@@ -258,38 +250,32 @@ function PreviewRows({ rows }: { readonly rows: readonly PreviewRow[] }) {
         ]}
       />
       <Text tone="soft" isSmall>
-        By today's data and rules; earlier events are not compared. Nothing is stored or counted yet.
+        {texts.byTodaysData}
       </Text>
     </Stack>
   )
 }
 
 function Becomes({ row: { becomes, repeat_of: repeatOf } }: { readonly row: PreviewRow }) {
-  if (becomes === null) return <Badge tone="bad">nothing</Badge>
-  return repeatOf === null ? <StatusBadge status={becomes.status} /> : <Badge tone="warn">repeat</Badge>
+  if (becomes === null) return <Badge tone="bad">{texts.nothing}</Badge>
+  return repeatOf === null ? <StatusBadge status={becomes.status} /> : <Badge tone="warn">{texts.repeat}</Badge>
 }
 
 function Why({ row: { becomes, problem, repeat_of: repeatOf } }: { readonly row: PreviewRow }) {
   if (becomes === null) return <Text tone="bad">{problem}</Text>
-  return (
-    <Soft>
-      {repeatOf === null ? whyOf(becomes) : `its event_id is that of line ${number(repeatOf)}: it counts once`}
-    </Soft>
-  )
+  return <Soft>{repeatOf === null ? whyOf(becomes) : texts.repeats(number(repeatOf))}</Soft>
 }
 
 /** "Of the first 20 rows, 12 would be stored, 7 filtered, and 1 has a problem." */
 function summaryOf(rows: readonly PreviewRow[]): string {
   const count = (holds: (row: PreviewRow) => boolean) => rows.filter(holds).length
   const stored = count(({ becomes, repeat_of }) => becomes?.status === 'ok' && repeat_of === null)
-  const first = rows.length === 1 ? 'first row' : `first ${number(rows.length)} rows`
-  if (stored === rows.length) return `The ${first} would be stored.`
-  const wrong = count(({ becomes }) => becomes === null)
+  if (stored === rows.length) return texts.allStored(rows.length)
   const others = [
-    [count(({ becomes }) => becomes?.status === 'filtered'), 'filtered'],
-    [count(({ repeat_of }) => repeat_of !== null), 'counted as repeats'],
-    [wrong, wrong === 1 ? 'has a problem' : 'have a problem'],
+    [count(({ becomes }) => becomes?.status === 'filtered'), texts.filtered],
+    [count(({ repeat_of }) => repeat_of !== null), texts.asRepeats],
+    [count(({ becomes }) => becomes === null), texts.problems],
   ] as const
-  const parts = others.filter(([rows]) => rows > 0).map(([rows, what]) => `${number(rows)} ${what}`)
-  return `Of the ${first}, ${[`${number(stored)} would be stored`, ...parts].join(', ')}.`
+  const parts = others.filter(([rows]) => rows > 0).map(([rows, textOf]) => textOf(rows))
+  return texts.ofFirst(rows.length, [texts.stored(stored), ...parts])
 }

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import type { BatchStatus, BatchSummary, ListedBatchJob, RejectedReason } from '../../../../../schemas/api/batch.ts'
 import type { UploadList } from '../../../../../schemas/dashboard/uploads.ts'
-import { filteredText } from '../../../../../schemas/filtered.ts'
+import { type FilteredCounts, mostFirst } from '../../../../../schemas/filtered.ts'
 import { Soft } from '../../components/judgement.tsx'
 import { Badge, type Tone } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
@@ -11,8 +11,11 @@ import { Notice, Problem, sentence } from '../../design/notice.tsx'
 import { Card } from '../../design/page.tsx'
 import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
-import { counted, number } from '../../lib/format.ts'
+import { number } from '../../lib/format.ts'
 import { Rate, timeLeft } from '../../lib/rate.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.uploads.job
 
 /** Observed speed of jobs, by id. */
 export function useJobRates(jobs: readonly ListedBatchJob[] | undefined): ReadonlyMap<string, Rate> {
@@ -56,12 +59,12 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
     <Card isTight>
       <Row>
         {problem !== null && status === 'completed' ? (
-          <Badge tone="bad">most lines wrong</Badge>
+          <Badge tone="bad">{texts.mostWrong}</Badge>
         ) : (
           <Badge tone={TONES[status]}>{status}</Badge>
         )}
         <Grow>
-          <strong>{job.file_name ?? counted(job.progress_total, 'line')}</strong>{' '}
+          <strong>{job.file_name ?? texts.lines(job.progress_total)}</strong>{' '}
           <Text as="span" tone="soft" isSmall>
             <code>{id}</code>
           </Text>
@@ -71,7 +74,7 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
         </Text>
         {isOpen && (
           <Button size="s" onClick={cancel}>
-            Cancel
+            {TEXTS.words.buttons.cancel}
           </Button>
         )}
       </Row>
@@ -90,7 +93,7 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
       {summary && <Counts summary={summary} />}
       {summary?.filtered_reasons && (
         <Text tone="soft" isSmall>
-          Filtered: {filteredText(summary.filtered_reasons)}
+          {texts.filtered(reasonsOf(summary.filtered_reasons))}
         </Text>
       )}
       {job.rejected > 0 && <WrongLines job={job} />}
@@ -99,9 +102,13 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
   )
 }
 
+function reasonsOf(counts: FilteredCounts): readonly string[] {
+  // A later version may have sent reasons of its own.
+  return mostFirst(counts).map(([by, events]) => (texts.reasons[by] ?? texts.reasons.other)(number(events)))
+}
+
 function failureText({ progress_current: current, progress_total: total }: ListedBatchJob, message: string): string {
-  const done = `${number(current)} of ${counted(total, 'line')} were finished. Stored events stay.`
-  return `${message.charAt(0).toUpperCase()}${message.slice(1)}: ${done}`
+  return texts.failed(`${message.charAt(0).toUpperCase()}${message.slice(1)}`, current, total)
 }
 
 function Progress({ job, rate }: { readonly job: ListedBatchJob; readonly rate: Rate | undefined }) {
@@ -109,16 +116,14 @@ function Progress({ job, rate }: { readonly job: ListedBatchJob; readonly rate: 
   const perSecond = rate?.perSecond
   const isMoving = perSecond !== undefined && perSecond > 0
   const facts = [
-    status === 'queued' && current === 0
-      ? `${counted(total, 'line')} ${total === 1 ? 'waits' : 'wait'} to be processed`
-      : `${number(current)} of ${counted(total, 'line')}`,
-    rejected > 0 ? `${number(rejected)} wrong` : '',
-    isMoving ? `${number(Math.round(perSecond))} a second` : '',
+    status === 'queued' && current === 0 ? texts.waiting(total) : texts.linesOf(current, total),
+    rejected > 0 ? texts.wrong(number(rejected)) : '',
+    isMoving ? texts.perSecond(number(Math.round(perSecond))) : '',
     isMoving ? (timeLeft(total - current, perSecond) ?? '') : '',
   ]
   return (
     <>
-      <Meter label={`Progress of job ${id}`} value={current} max={Math.max(1, total)} isProgress />
+      <Meter label={texts.progress(id)} value={current} max={Math.max(1, total)} isProgress />
       <Text tone="soft" isSmall>
         {facts.filter((fact) => fact !== '').join(' · ')}
       </Text>
@@ -127,13 +132,13 @@ function Progress({ job, rate }: { readonly job: ListedBatchJob; readonly rate: 
 }
 
 const COUNTS: readonly (readonly [key: string, label: string])[] = [
-  ['processed', 'Lines'],
-  ['valid_ips', 'Valid addresses'],
-  ['identified_ips', 'Identified'],
-  ['filtered', 'Filtered'],
-  ['duplicates', 'Repeats'],
-  ['invalid_ip', 'Invalid addresses'],
-  ['rejected', 'Wrong lines'],
+  ['processed', texts.counts.lines],
+  ['valid_ips', texts.counts.validAddresses],
+  ['identified_ips', texts.counts.identified],
+  ['filtered', texts.counts.filtered],
+  ['duplicates', texts.counts.repeats],
+  ['invalid_ip', texts.counts.invalidAddresses],
+  ['rejected', texts.counts.wrongLines],
 ]
 const ALWAYS = new Set(['processed', 'valid_ips', 'identified_ips', 'filtered', 'duplicates'])
 
@@ -159,10 +164,7 @@ function WrongLines({ job }: { readonly job: ListedBatchJob }) {
   const { rejected, rejected_reasons: reasons, problem, result_summary: summary } = job
   const details = new Map(summary?.errors.map(({ line, detail }) => [line, detail]))
   return (
-    <Disclosure
-      summary={`${counted(rejected, 'line')} ${rejected === 1 ? 'was' : 'were'} wrong`}
-      isOpen={problem !== null}
-    >
+    <Disclosure summary={texts.wrongCount(rejected)} isOpen={problem !== null}>
       <Stack gap={1}>
         {reasons.map((group) => (
           <Reason key={group.reason} group={group} details={details} />
@@ -183,17 +185,15 @@ function Reason({ group: { reason, count, lines }, details }: ReasonProps) {
     return (
       <>
         {lines.map((line) => (
-          <p key={line}>
-            Line {number(line)}: {details.get(line) ?? reason}
-          </p>
+          <p key={line}>{texts.line(line, details.get(line) ?? reason)}</p>
         ))}
       </>
     )
   }
   return (
     <p>
-      <strong>{counted(count, 'line')}</strong>: {reason}
-      {lines.length > 0 && <Soft> (first {lines.map(number).join(', ')})</Soft>}
+      <strong>{texts.lines(count)}</strong>: {reason}
+      {lines.length > 0 && <Soft> {texts.first(lines.map(number))}</Soft>}
     </p>
   )
 }

@@ -7,14 +7,17 @@ import { Card } from '../../design/page.tsx'
 import { bytes, percent } from '../../lib/format.ts'
 import { timeLeft } from '../../lib/rate.ts'
 import { cancelTransfer, dismissTransfer, repeatTransfer, type Transfer } from '../../lib/transfers.ts'
+import { TEXTS } from '../../texts/texts.ts'
+
+const texts = TEXTS.uploads.transfer
 
 /** An upload and its progress or error. */
 export function TransferCard({ transfer }: { readonly transfer: Transfer }) {
   const { id, file, state, jobId, problem } = transfer
-  const dismiss = <Button onClick={() => dismissTransfer(id)}>Dismiss</Button>
+  const dismiss = <Button onClick={() => dismissTransfer(id)}>{texts.dismiss}</Button>
   if (state === 'failed') {
     return (
-      <Notice tone="bad" role="alert" title={`${file.name} was not uploaded`}>
+      <Notice tone="bad" role="alert" title={texts.failed(file.name)}>
         <p>{problem}</p>
         {dismiss}
       </Notice>
@@ -22,15 +25,12 @@ export function TransferCard({ transfer }: { readonly transfer: Transfer }) {
   }
   if (state === 'repeated') {
     return (
-      <Notice tone="warn" role="alert" title={`${file.name} was uploaded before`}>
-        <p>
-          Job <code>{jobId}</code> has the same file, so it was not uploaded again. Its events that have no event_id of
-          their own would count twice.
-        </p>
+      <Notice tone="warn" role="alert" title={texts.repeated(file.name)}>
+        <p>{texts.sameFile(<code>{jobId}</code>)}</p>
         <Row>
           {dismiss}
           <Button variant="danger" onClick={() => repeatTransfer(transfer)}>
-            Upload it once more
+            {texts.again}
           </Button>
         </Row>
       </Notice>
@@ -43,22 +43,22 @@ function Sending({ transfer }: { readonly transfer: Transfer }) {
   const { id, file, state, sent, total, rate } = transfer
   const perSecond = rate.perSecond
   const facts = [
-    `${bytes(sent)} of ${bytes(total)}, ${percent(total === 0 ? 0 : sent / total)}`,
-    ...(perSecond === undefined ? [] : [`${bytes(perSecond)} a second`]),
-    ...(sent < total ? [timeLeft(total - sent, perSecond) ?? ''] : ['the server finishes reading']),
+    texts.sent(bytes(sent), bytes(total), percent(total === 0 ? 0 : sent / total)),
+    ...(perSecond === undefined ? [] : [texts.perSecond(bytes(perSecond))]),
+    ...(sent < total ? [timeLeft(total - sent, perSecond) ?? ''] : [texts.finishing]),
   ]
   return (
     <Card isTight>
       <Row>
-        <Badge tone="accent">uploading</Badge>
+        <Badge tone="accent">{texts.uploading}</Badge>
         <Grow>
           <strong>{file.name}</strong>
         </Grow>
         <Button size="s" onClick={() => cancelTransfer(id)} disabled={state !== 'sending'}>
-          Cancel
+          {TEXTS.words.buttons.cancel}
         </Button>
       </Row>
-      <Meter label={`Transfer of ${file.name}`} value={sent} max={Math.max(1, total)} isProgress />
+      <Meter label={texts.transferOf(file.name)} value={sent} max={Math.max(1, total)} isProgress />
       <Text tone="soft" isSmall>
         {facts.filter((fact) => fact !== '').join(' · ')}
       </Text>

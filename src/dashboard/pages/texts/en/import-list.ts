@@ -1,0 +1,107 @@
+import { number } from '../../lib/format.ts'
+import { parts, type Wrap } from '../parts.ts'
+import { counted } from './counted.ts'
+
+export const importList = {
+  page: {
+    title: 'Import companies',
+    about:
+      'Bring what you know: who is a customer, who looks after them, and columns of your own. Companies that have not visited yet get it with their first visit.',
+    drop: 'Drop your list here, or choose it',
+    aboutFile: 'A CSV file of your CRM or spreadsheet. You see what changes first; nothing is stored before.',
+    limits: (rows: string, size: string) => `Up to ${rows} companies and ${size} per list.`,
+    oneAtATime: 'One list at a time, please.',
+    howItLooks: 'How a list looks',
+    aboutList:
+      'The first line names the columns. A row names its company by domain or website, or else by name. Owner, status and tags are recognised by their names; other columns become columns of your own. In Excel or Google Sheets, save the sheet as CSV.',
+    example: 'An example of a list',
+  },
+  done: {
+    undone: 'The import is undone',
+    nothing: 'Nothing to change',
+    asBefore: 'All values are as they were before it.',
+    allKnown: 'Everything in the list is known already.',
+    showCustomers: 'Show customers',
+    undo: 'Undo the import',
+    newFacts: (companies: number, values: number) =>
+      `${counted(companies, 'company has', 'companies have')} new facts: ${counted(values, 'value')}`,
+    kept: (rows: number) => `${counted(rows, 'row is', 'rows are')} kept for companies that have not visited yet. `,
+    filterBy: (link: Wrap) =>
+      parts`Filter by status, owner, tags and your columns in the ${link('list of companies')}.`,
+  },
+  groups: {
+    reading: 'Reading…',
+    noChange: 'Nothing would change: everything that can be used is known already.',
+    visited: 'Have visited',
+    notYet: 'Not yet',
+    keptForVisit: 'kept for their first visit',
+    notUsable: 'Not usable',
+    change: 'Companies that change',
+    notVisited: 'Companies that have not visited yet',
+    unusable: 'Rows that cannot be used',
+    valuesCount: (count: string) => `Values that cannot be used: ${count}`,
+    values: 'Values that cannot be used',
+    line: 'Line',
+    column: 'Column',
+    why: 'Why',
+    suchAs: (title: string) => `${title}, such as these`,
+    changes: 'Changes',
+    nothingNew: 'nothing new',
+    removed: 'removed',
+    wouldChange: (companies: number, values: number, removed: number) => {
+      const removal = removed > 0 ? `, ${number(removed)} of them removed` : ''
+      return `${counted(companies, 'company', 'companies')} would change: ${counted(values, 'value')}${removal}.`
+    },
+    matched: (rows: number) => `${counted(rows, 'row')} matched`,
+    leftOut: (rows: number) => `${counted(rows, 'row')} left out`,
+    countOf: (title: string, count: number) => `${title}: ${number(count)}`,
+    someOf: (title: string, count: number, shown: number) => `${title}: ${number(count)}, the first ${shown}`,
+  },
+  preview: {
+    tooLarge: (size: string, max: string) => `The list has ${size}, more than ${max}. Split it, or leave out columns.`,
+    reading: 'Reading the list…',
+    choose: 'Choose above which column is the domain or website of the company, or its name.',
+    emptyRemove: 'Empty cells remove what is there',
+    wrong: 'If dates or letters look wrong',
+    dates: 'Dates like 01/02/2026',
+    ambiguous: 'leave out: may be two days',
+    dayFirst: 'day first',
+    monthFirst: 'month first',
+    encoding: 'Encoding',
+    detected: 'detected',
+    import: 'Import',
+    another: 'Choose another file',
+    finds: 'Finds the company',
+    facts: 'What you know',
+    newColumn: 'New column of yours',
+    columns: 'Columns of the list',
+    empty: '(empty)',
+    domain: 'Domain or website',
+    name: 'Name of the company',
+    yourColumns: 'Your columns',
+    asText: 'Keep as text',
+    asNumber: 'Keep as number',
+    asDate: 'Keep as date',
+    leaveOut: 'Leave out',
+    nothing: 'Nothing',
+    rows: (count: number) => ` · ${counted(count, 'row')}`,
+    importChanges: (companies: number) => `Import: change ${counted(companies, 'company', 'companies')}`,
+  },
+  own: {
+    types: {
+      text: 'Text',
+      number: 'Number',
+      date: 'Date',
+    },
+    removed: (name: string) => `The column ${name} was removed.`,
+    title: 'Your columns',
+    about: (max: number) => `Lists make them, ${max} at most.`,
+    none: 'There are none yet.',
+    column: 'Column',
+    removeOf: (name: string) => `Remove ${name}`,
+    removeTitle: (name: string) => `Remove the column ${name}?`,
+    remove: 'Remove column',
+    valuesGo: (companies: number) =>
+      `The values of ${counted(companies, 'company', 'companies')} go with it. You can undo this.`,
+  },
+}

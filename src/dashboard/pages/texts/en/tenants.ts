@@ -1,0 +1,33 @@
+import { parts, type Wrap } from '../parts.ts'
+
+export const tenants = {
+  page: {
+    title: 'Tenants',
+    about: 'Every event belongs to a tenant. A tenant has keys, rules, a plan and members of its own.',
+    none: 'There is no tenant yet',
+    createBelow: 'Create the first below, then generate a key in its settings.',
+    tenant: 'Tenant',
+    deleting: 'being deleted',
+    plan: 'Plan',
+    created: 'Created',
+    archive: 'Archive',
+    on: 'on',
+    off: 'off',
+    addresses: 'Addresses',
+    inviteTo: (tenant: string) => `Invite a person to ${tenant}`,
+    invite: 'Invite a person',
+    createTitle: 'Create a tenant',
+    name: 'Name, which stays',
+    nameExample: 'a-z, 0-9 and -',
+    create: 'Create tenant',
+    createdNext: (tenant: string, key: Wrap) => parts`${tenant} was created. Next: ${key('generate its first key')}`,
+    planOf: (tenant: string) => `Plan of ${tenant}`,
+    noPlan: (plan: string) => `${plan} (does not exist)`,
+    savePlanOf: (tenant: string) => `Save the plan of ${tenant}`,
+    plans: 'Plans',
+    rate: 'Requests per second',
+    atOnce: 'At once',
+    lookups: 'Lookups a day (UTC)',
+    accounts: 'Tracked accounts a month (UTC)',
+  },
+}
