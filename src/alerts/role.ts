@@ -9,6 +9,7 @@ import { connectReading, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { persisted } from '../stores/redis/durability/persisted.ts'
 import { Membership } from '../stores/redis/membership.ts'
 import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
+import { zonesOf } from '../tenants/tenancy.ts'
 import { weekReader } from './digests/week.ts'
 import { Evaluator } from './evaluation/evaluator.ts'
 import { ClickHouseVisits } from './evaluation/visits.ts'
@@ -32,6 +33,7 @@ export function alertRole(context: ProcessContext): Service[] {
   const { processName, smtpUrl, smtpFrom, clickhouseUrl, clickhouseCluster } = config
   const redis = context.connectLoop('alerts')
   const tenants = new RedisTenantStore(redis)
+  const zoneOf = zonesOf(tenants)
   const [alerts, deliveries] = [new RedisAlerts(redis), new RedisDeliveries(redis)]
   const leaseOf = (name: string) => new Membership({ client: leases, name, processName, log }).share(0)
   const evaluation = leaseOf('alerts')
@@ -53,8 +55,8 @@ export function alertRole(context: ProcessContext): Service[] {
   const evaluator = new Evaluator({
     lease: evaluation,
     ...{ alerts, occurrences, clock, log },
-    visits: new ClickHouseVisits(reader, namedSources(tenants), clock),
-    readWeek: weekReader(new ClickHouseHome(reader), namedSources(tenants)),
+    visits: new ClickHouseVisits(reader, namedSources(tenants), clock, zoneOf),
+    readWeek: weekReader(new ClickHouseHome(reader, zoneOf), namedSources(tenants), zoneOf),
     segments: new Segments(redis, clock),
     getTenant: (id) => tenants.getTenant(id),
     retentionDays: config.retentionDays,
