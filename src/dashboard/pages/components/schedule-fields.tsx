@@ -1,6 +1,7 @@
 import type { ExportPeriod } from '../../../../schemas/limits.ts'
 import { TextInput } from '../design/field.tsx'
 import { Segmented } from '../design/tabs.tsx'
+import { momentToday, otherZone, withZone } from '../lib/days.ts'
 import { hourMinute } from '../lib/format.ts'
 
 interface HowOftenProps {
@@ -24,7 +25,7 @@ export function HowOften({ value, onChange }: HowOftenProps) {
 }
 
 interface TimeOfDayProps {
-  /** HH:MM, UTC. */
+  /** HH:MM, in the zone of the workspace. */
   readonly value: string
   readonly error: string | undefined
   readonly onInput: (value: string) => void
@@ -34,7 +35,7 @@ interface TimeOfDayProps {
 export function TimeOfDay({ value, error, onInput }: TimeOfDayProps) {
   return (
     <TextInput
-      label="Time of day, in UTC"
+      label={withZone('Time of day')}
       type="time"
       required
       value={value}
@@ -45,9 +46,8 @@ export function TimeOfDay({ value, error, onInput }: TimeOfDayProps) {
   )
 }
 
-/** The same time for the reader; undefined when they are in UTC. */
+/** The same time for the reader; undefined when they are in the zone of the workspace. */
 function localHint(at: string): string | undefined {
-  const date = new Date(`${new Date().toISOString().slice(0, 10)}T${at}:00Z`)
-  if (Number.isNaN(date.getTime()) || date.getTimezoneOffset() === 0) return undefined
-  return `That is ${hourMinute(date)} for you today.`
+  if (otherZone() === undefined || !/^\d{2}:\d{2}$/.test(at)) return undefined
+  return `That is ${hourMinute(momentToday(at))} for you today.`
 }

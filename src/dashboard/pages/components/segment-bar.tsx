@@ -148,7 +148,7 @@ function Bar({ tenant, state, isFiltered }: SegmentBarProps) {
 }
 
 function daysText({ days, from, to }: ReturnType<typeof segmentFilter>): string {
-  if (days !== undefined) return days === 1 ? 'the current day (UTC)' : `the last ${days} days`
+  if (days !== undefined) return days === 1 ? 'the current day' : `the last ${days} days`
   if (from === undefined && to === undefined) return 'all time'
   return `the days ${[from && `from ${from}`, to && `to ${to}`].filter(Boolean).join(' ')}`
 }

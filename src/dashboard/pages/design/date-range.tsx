@@ -1,5 +1,6 @@
 import { Calendar, ChevronDown } from 'lucide-preact'
 import { useState } from 'preact/hooks'
+import { withZone } from '../lib/days.ts'
 import { day } from '../lib/format.ts'
 import { Button } from './button.tsx'
 import { TextInput } from './field.tsx'
@@ -16,7 +17,7 @@ interface DateRangeProps {
   readonly hasAll?: boolean
 }
 
-/** Chooses a span of days: a named one, or from and to. Days are UTC. */
+/** Chooses a span of days: a named one, or from and to. It names the zone of the days where that is not the reader's. */
 export function DateRange({ value, onChange, hasAll }: DateRangeProps) {
   return (
     <Popover
@@ -76,7 +77,7 @@ function Own({
       <Stack gap={2}>
         <TextInput
           type="date"
-          label="From (UTC)"
+          label={withZone('From')}
           isSmall
           required
           min="1900-01-01"
@@ -86,7 +87,7 @@ function Own({
         />
         <TextInput
           type="date"
-          label="To (UTC)"
+          label={withZone('To')}
           isSmall
           required
           min={from || '1900-01-01'}

@@ -14,7 +14,7 @@ export function Channels({ parameters }: PageProps) {
   return (
     <Page
       title="Pages"
-      description="What brought the companies that visited on these days (UTC)."
+      description="What brought the companies that visited on these days."
       actions={<DateRange value={range} onChange={(next) => next !== undefined && set(pageDaysChange(next))} />}
     >
       <PageTabs tenant={tenant} state={state} current="channels" />

@@ -102,7 +102,7 @@ export function Companies({ parameters }: PageProps) {
       description={
         <>
           {segment !== undefined && 'A segment: companies with these filters now. '}
-          Events count on their own day (UTC). {list.value !== undefined && <UnknownLink tenant={tenant} />}
+          {list.value !== undefined && <UnknownLink tenant={tenant} />}
         </>
       }
       actions={

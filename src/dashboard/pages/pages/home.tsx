@@ -18,7 +18,7 @@ import { Card, Page } from '../design/page.tsx'
 import { Loading, LoadingCards } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
 import { companiesPath } from '../lib/company-links.ts'
-import { daysBetween } from '../lib/days.ts'
+import { daysBetween, withZone } from '../lib/days.ts'
 import { capitalised, counted, number, percent, shortDay } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
 import { namedSentence } from '../lib/named-sentence.ts'
@@ -46,7 +46,7 @@ export function Home({ parameters }: PageProps) {
   const isEmpty = value !== undefined && !value.has_events && value.outcomes.length === 0
   useEffect(() => setEveryMs(isEmpty ? REFRESH_EMPTY_MS : REFRESH_MS), [isEmpty])
   return (
-    <Page title="Home" description={value && !isEmpty ? weekSentence(value) : 'The last 7 days, in UTC.'}>
+    <Page title="Home" description={value && !isEmpty ? weekSentence(value) : 'The last 7 days.'}>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined && error === undefined && (
         <>
@@ -90,10 +90,10 @@ function Week({ tenant, answer }: WeekProps) {
   return (
     <>
       <Grid min={480} gap={5}>
-        <Card title="Visits of companies by day (UTC)">
+        <Card title="Visits of companies by day">
           <Chart
             label="Visits of companies by day"
-            dayTitle="Day of the event (UTC)"
+            dayTitle={withZone('Day')}
             days={daysBetween(from, to)}
             series={[{ name: 'Last 7 days', colour: 1, values: daily_visits.slice(HOME.weekDays) }]}
             line={{ name: 'Same day a week before', values: daily_visits.slice(0, HOME.weekDays) }}

@@ -44,7 +44,7 @@ export function ReadPages({ parameters }: PageProps) {
   return (
     <Page
       title="Pages"
-      description="Which of your pages companies read, and which companies read them. An event counts on its own day (UTC)."
+      description="Which of your pages companies read, and which companies read them."
       actions={
         <DateRange
           value={range}

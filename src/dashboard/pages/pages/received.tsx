@@ -14,7 +14,7 @@ import { Segmented } from '../design/tabs.tsx'
 import { companiesPath, companyPath } from '../lib/company-links.ts'
 import { trailAmong } from '../lib/company-trail.ts'
 import { DAY_CLOCKS, type DayClock, dayTitle } from '../lib/day-clock.ts'
-import { daysBetween } from '../lib/days.ts'
+import { daysBetween, isInUtc } from '../lib/days.ts'
 import { counted, number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
@@ -83,6 +83,8 @@ interface FiguresProps {
 function Figures({ tenant, answer, clock }: FiguresProps) {
   const { outcomes, event_days: eventDays, from, to, top } = answer
   const all = daysBetween(from, to)
+  // Days here are UTC, as what is not kept is counted by them. Lists of companies have the days of the workspace.
+  const hrefOf = (link: Parameters<typeof companiesPath>[1]) => (isInUtc() ? companiesPath(tenant, link) : undefined)
   const received = sumOf(outcomes)
   const filtered = sumOf(outcomes.filter(isFiltered))
   const kept = sumOf(outcomes.filter(({ status }) => status === 'stored'))
@@ -113,14 +115,10 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
             on these days; {number(kept)} kept
           </Stat>
         )}
-        <Stat label="Companies seen" value={number(answer.companies_seen)} href={companiesPath(tenant, { from, to })}>
+        <Stat label="Companies seen" value={number(answer.companies_seen)} href={hrefOf({ from, to })}>
           with an event of these days
         </Stat>
-        <Stat
-          label="New companies"
-          value={number(answer.companies_new)}
-          href={companiesPath(tenant, { newSince: from })}
-        >
+        <Stat label="New companies" value={number(answer.companies_new)} href={hrefOf({ newSince: from })}>
           whose first event is of these days
         </Stat>
         <Stat label="Filtered" value={received === 0 ? '–' : percent(filtered / received)}>
@@ -142,6 +140,7 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
           label={clock === 'event' ? 'Events kept by day of the event' : 'Events by status and day received'}
           dayTitle={dayTitle(clock)}
           days={all}
+          isUtc
           series={events}
         />
         {clock === 'event' && <Text tone="soft">Events that were not kept have only the day they were received.</Text>}
@@ -151,6 +150,7 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
           label="Companies by day of the event"
           dayTitle={dayTitle('event')}
           days={all}
+          isUtc
           series={[
             {
               name: 'seen before',

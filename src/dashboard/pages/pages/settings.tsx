@@ -14,6 +14,7 @@ import { IntentPages } from './settings/intent-pages.tsx'
 import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
 import { Rules } from './settings/rules.tsx'
+import { TimeZone } from './settings/time-zone.tsx'
 import { SharedLinks } from './shared-links.tsx'
 
 interface SettingsTab {
@@ -68,6 +69,7 @@ function General({ tenant }: { readonly tenant: string }) {
   const isAdmin = useMay('admin')
   return (
     <>
+      <TimeZone tenant={tenant} />
       <Plan tenant={tenant} />
       {isAdmin && <SampleSection tenant={tenant} />}
     </>

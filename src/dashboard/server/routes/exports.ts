@@ -16,6 +16,7 @@ import type { Clock } from '../../../run/clock.ts'
 import { TenantSlots } from '../../../run/tenant-slots.ts'
 import { EXPORTS } from '../../../stores/clickhouse/read-limits.ts'
 import type { ObjectStore } from '../../../stores/objects/object-store.ts'
+import { type Tenant, zoneOfTenant } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 
 export interface ExportDependencies {
@@ -34,7 +35,8 @@ const CALENDAR_DAYS = 7
 export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
   const { scheduledExports: admin, segments, archiveLocation, exportFiles, clock } = parts
   const downloads = new TenantSlots(EXPORTS)
-  const listed = async (one: Export): Promise<ListedExport> => {
+  const listed = async (tenant: Tenant, one: Export): Promise<ListedExport> => {
+    const zone = zoneOfTenant(tenant)
     const [segment, state, askedMs] = await Promise.all([
       segments.get(one.tenantId, one.segment_id),
       admin.exports.state(one.id),
@@ -42,12 +44,12 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
     ])
     const { id, tenantId, name, every, at, format, keep, created_at, paused } = one
     const { last, error, failures, retryAtMs, runs = [] } = state
-    const openMs = openSince(one, state, askedMs, clock.now())
+    const openMs = openSince(one, state, askedMs, clock.now(), zone)
     return {
       ...{ export_id: id, name, segment: { segment_id: one.segment_id, name: segment?.name ?? null } },
       ...{ every, at, format, keep, folder: exportFolder(tenantId, name), created_at, paused: paused ?? null },
-      next_at: paused === undefined ? iso(nextDue(one, clock.now())) : null,
-      upcoming: paused === undefined ? upcomingDue(one, clock.now(), CALENDAR_DAYS).map(iso) : [],
+      next_at: paused === undefined ? iso(nextDue(one, clock.now(), zone)) : null,
+      upcoming: paused === undefined ? upcomingDue(one, clock.now(), CALENDAR_DAYS, zone).map(iso) : [],
       open_since: openMs === undefined ? null : iso(openMs),
       last:
         last === undefined
@@ -70,9 +72,9 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
       body: ExportBody,
       async handle({ tenant, body }) {
         const found = await admin.get(tenant.id, body.export_id)
-        if (verb !== 'run') return json(await listed(await admin[verb](found)))
+        if (verb !== 'run') return json(await listed(tenant, await admin[verb](found)))
         await admin.run(found)
-        return json(await listed(found))
+        return json(await listed(tenant, found))
       },
     })
   return [
@@ -83,7 +85,7 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
         const found = await admin.exports.list(tenant.id)
         const isFolder = 'folder' in archiveLocation
         const answer: ExportsAnswer = {
-          exports: await Promise.all(found.map(listed)),
+          exports: await Promise.all(found.map((one) => listed(tenant, one))),
           exports_max: EXPORT_LIMITS.exportsMax,
           store: {
             kind: isFolder ? 'folder' : 'bucket',
@@ -116,7 +118,7 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
       async handle({ tenant, body: { segment_id: id, keep = EXPORT_LIMITS.keep, ...given } }) {
         const { name: segment } = await segments.existing(tenant.id, id)
         const made = await admin.create(tenant.id, { ...given, name: given.name.trim(), segment, keep })
-        return json(await listed(made))
+        return json(await listed(tenant, made))
       },
     }),
     change('run'),

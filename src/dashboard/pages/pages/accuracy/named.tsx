@@ -71,6 +71,7 @@ function Shares({ answer, days }: { readonly answer: NamedAnswer; readonly days:
         <Chart
           label="Events by week, by whether they could be named"
           dayTitle="First day of the week (UTC)"
+          isUtc
           days={weeks.map(({ from }) => from)}
           series={[
             { name: 'Named', colour: 1, values: weeks.map(({ named }) => named) },

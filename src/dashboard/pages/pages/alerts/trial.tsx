@@ -5,6 +5,7 @@ import { Stack, Text } from '../../design/layout.tsx'
 import { Notice, sentence } from '../../design/notice.tsx'
 import { Table } from '../../design/table.tsx'
 import { ApiError, post } from '../../lib/api.ts'
+import { withZone } from '../../lib/days.ts'
 import { counted, day, number } from '../../lib/format.ts'
 
 interface TrialProps {
@@ -92,7 +93,7 @@ function Outcome({ tenant, trial }: { readonly tenant: string; readonly trial: A
               </CompanyLink>
             ),
           },
-          { key: 'day', label: 'Day (UTC)', render: ({ day: at }) => day(at) },
+          { key: 'day', label: withZone('Day'), render: ({ day: at }) => day(at) },
         ]}
       />
     </Stack>

@@ -1,11 +1,12 @@
 import type { ListedExport } from '../../../../../schemas/dashboard/exports.ts'
 import { queryText } from '../../lib/api.ts'
+import { withZone } from '../../lib/days.ts'
 
 export const FORMAT_WORDS = { csv: 'CSV, for spreadsheets', ndjson: 'JSON lines, for programs' } as const
 
-/** "every Monday at 06:00 UTC" */
+/** "every Monday at 06:00", with the zone where it is not that of the reader */
 export function scheduleWords({ every, at }: Pick<ListedExport, 'every' | 'at'>): string {
-  return `${every === 'day' ? 'every day' : 'every Monday'} at ${at} UTC`
+  return `${every === 'day' ? 'every day' : 'every Monday'} at ${withZone(at)}`
 }
 
 /** The name of a file without its folder. */
