@@ -34,6 +34,18 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
+/** Names of all zones. */
+export const zoneNames = (): string[] => [UTC, ...Intl.supportedValuesOf('timeZone').filter((name) => !NOT_IN_CLICKHOUSE.has(name))]
+
+/** The zone of this machine. */
+export const ownZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** Whether two names are those of one zone. */
+export function isSameZone(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((zone) => new Intl.DateTimeFormat('en-US', { timeZone: zone }).resolvedOptions())
+  return a!.timeZone === b!.timeZone
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>()
 
 /** The date and time that clocks of a zone show, as milliseconds of the same date and time in UTC. Whole seconds. */

@@ -20,7 +20,7 @@ test('each statement of the schema runs on all hosts, with database names for al
 
 test('each table of rows is replicated, keeps its tokens by number, and has a Distributed table', () => {
   const created = [...tables.values()].flatMap((statement) => clusterStatements(statement, 'c1'))
-  assert.equal(created.length, 13)
+  assert.equal(created.length, 17)
   for (const table of [
     'events',
     'outcomes',

@@ -1,5 +1,5 @@
+import { ownZone, zoneNames } from '../../../run/time-zone.ts'
 import { TextInput } from '../design/field.tsx'
-import { zoneOfReader } from '../lib/days.ts'
 
 interface TimeZoneProps {
   readonly value: string
@@ -17,8 +17,8 @@ export function TimeZoneInput({ value, error, onInput }: TimeZoneProps) {
       autocomplete="off"
       spellcheck={false}
       placeholder="Europe/Berlin"
-      suggestions={['UTC', ...Intl.supportedValuesOf('timeZone')]}
-      hint={value === zoneOfReader() ? 'That is the zone of your browser.' : undefined}
+      suggestions={zoneNames()}
+      hint={value === ownZone() ? 'That is the zone of your browser.' : undefined}
       value={value}
       error={error}
       onInput={onInput}

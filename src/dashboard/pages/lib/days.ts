@@ -1,4 +1,4 @@
-import { addDays, dayIn, daysFrom, momentIn, UTC } from '../../../run/time-zone.ts'
+import { addDays, dayIn, daysFrom, isSameZone, momentIn, ownZone, UTC } from '../../../run/time-zone.ts'
 import { LANGUAGE } from './format.ts'
 
 let zone = UTC
@@ -11,15 +11,8 @@ export function setZone(next: string): void {
 /** Whether days of the workspace are those of UTC. */
 export const isInUtc = () => zone === UTC
 
-/** The zone of the reader's browser. */
-export const zoneOfReader = () => new Intl.DateTimeFormat().resolvedOptions().timeZone
-
-/** The zone of the workspace, where it is not that of the reader. One zone may have several names. */
-export function otherZone(): string | undefined {
-  return new Intl.DateTimeFormat('en-US', { timeZone: zone }).resolvedOptions().timeZone === zoneOfReader()
-    ? undefined
-    : zone
-}
+/** The zone of the workspace, where it is not that of the reader. */
+export const otherZone = (): string | undefined => (isSameZone(zone, ownZone()) ? undefined : zone)
 
 /** A text about days, with their zone where it is not that of the reader: "Day (UTC)". */
 export function withZone(text: string): string {

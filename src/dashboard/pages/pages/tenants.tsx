@@ -2,6 +2,7 @@ import { Building, UserPlus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { ListedTenant, TenantsAnswer } from '../../../../schemas/dashboard/tenants.ts'
+import { ownZone } from '../../../run/time-zone.ts'
 import { TimeZoneInput } from '../components/time-zone.tsx'
 import { Avatar } from '../design/avatar.tsx'
 import { Badge } from '../design/badge.tsx'
@@ -14,7 +15,6 @@ import { Loading } from '../design/skeleton.tsx'
 import { Table } from '../design/table.tsx'
 import { Time } from '../design/time.tsx'
 import { post } from '../lib/api.ts'
-import { zoneOfReader } from '../lib/days.ts'
 import { number } from '../lib/format.ts'
 import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
@@ -119,7 +119,7 @@ function TenantTable({ tenants, plans, onChanged, onInvite }: TenantTableProps) 
 function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly onCreated: () => void }) {
   const [name, setName] = useState('')
   const [plan, setPlan] = useState(plans[0]?.name ?? '')
-  const [zone, setZone] = useState(zoneOfReader)
+  const [zone, setZone] = useState(ownZone)
   const [made, setMade] = useState<string>()
   const creating = useAction()
   const create = () =>

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
+import { ownZone } from '../../../../run/time-zone.ts'
 import { TimeZoneInput } from '../../components/time-zone.tsx'
 import { Button } from '../../design/button.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Section } from '../../design/page.tsx'
 import { toast } from '../../design/toast.tsx'
 import { post } from '../../lib/api.ts'
-import { zoneOfReader } from '../../lib/days.ts'
 import { useMay } from '../../lib/may.ts'
 import { useSession } from '../../lib/session.ts'
 import { useAction } from '../../lib/use-action.ts'
@@ -17,7 +17,7 @@ export function TimeZone({ tenant }: { readonly tenant: string }) {
   const current = session.time_zones[tenant] ?? 'UTC'
   const [zone, setZone] = useState(current)
   const saving = useAction()
-  const own = zoneOfReader()
+  const own = ownZone()
   const save = () =>
     saving.run(async () => {
       await post(`/api/tenants/${tenant}/time-zone`, { time_zone: zone })
