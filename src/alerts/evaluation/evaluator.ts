@@ -10,7 +10,7 @@ import { type Lease, LeasedService } from '../../run/leased-service.ts'
 import { type DelayBounds, pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import { dayIn } from '../../run/time-zone.ts'
-import { type Tenant, zoneOfTenant } from '../../tenants/tenancy.ts'
+import { type Tenant, zoneOfTenant, zonesOf } from '../../tenants/tenancy.ts'
 import type { ReadWeek } from '../digests/week.ts'
 import { DigestWriter } from '../digests/writer.ts'
 import {
@@ -82,7 +82,7 @@ export class Evaluator extends LeasedService {
     this.#options = options
     this.#digests = new DigestWriter({
       ...options,
-      zoneOf: (tenantId) => options.visits.zoneOf(tenantId),
+      zoneOf: zonesOf(options),
       contextOf: (digest, segments) => this.#contextOf(digest, segments),
     })
   }
@@ -397,9 +397,9 @@ export class Evaluator extends LeasedService {
   }
 
   async #digest(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<void> {
-    const { occurrences, visits, clock } = this.#options
+    const { occurrences, getTenant, clock } = this.#options
     const { digestMs, digestFromMs } = await occurrences.progress(alert.id)
-    const zone = await visits.zoneOf(alert.tenantId)
+    const zone = zoneOfTenant(await getTenant(alert.tenantId))
     const reason: DigestReason = alert.digest ?? 'limit'
     const isWeekly = reason === 'weekly'
     const dueMs = isWeekly ? lastDue(WEEKLY, clock.now(), zone) : Math.floor(clock.now() / HOUR_MS) * HOUR_MS
