@@ -21,7 +21,7 @@ export const visitors: Source<typeof settings> = {
       bodyMaxBytes: 10_000,
       translate(body, _exchange, { platform }) {
         const { visitor, what, id } = Object(parseJson(body))
-        if (Object(visitor) !== visitor) throw new HttpError(422, 'visitor is missing')
+        if (Object(visitor) !== visitor) throw new HttpError('invalid_request', 'visitor is missing')
         const { address, at, ...properties } = visitor
         return [{ ip: address, timestamp: at, event_type: what, event_id: id, platform, properties }]
       },

@@ -130,7 +130,11 @@ test('no call about alerts and segments answers for another tenant, without a se
     const at = path.replace(':tenant', 'other').replace(':message', 'msg_1')
     const body = bodies[path.replace('/api/tenants/:tenant/', '')] ?? { alert_id: 'alert_1' }
     const answer = method === 'GET' ? await client.get(at) : await client.post(at, body)
-    assert.deepEqual([answer.status, await answer.json()], [404, { detail: 'tenant not found' }], `${method} ${path}`)
+    assert.deepEqual(
+      [answer.status, await answer.json()],
+      [404, { detail: 'tenant not found', code: 'unknown_workspace' }],
+      `${method} ${path}`,
+    )
     const none = await fetch(dashboard.url + at, { method, ...(method === 'POST' && { body: '{}' }) })
     assert.equal(none.status, 401, `${method} ${path}`)
     if (method === 'GET') continue

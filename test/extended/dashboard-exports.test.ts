@@ -58,7 +58,11 @@ test('no call about exports answers for another tenant, without a session or its
     const body = path.endsWith('/exports') ? { ...daily, segment_id: segment.id } : { export_id: theirs.id }
     const query = path.endsWith('/file') ? `?${new URLSearchParams({ export_id: theirs.id, file: FILE })}` : ''
     const answer = method === 'GET' ? await client.get(of + query) : await client.post(of, body)
-    assert.deepEqual([answer.status, await answer.json()], [404, { detail: 'tenant not found' }], `${method} ${path}`)
+    assert.deepEqual(
+      [answer.status, await answer.json()],
+      [404, { detail: 'tenant not found', code: 'unknown_workspace' }],
+      `${method} ${path}`,
+    )
     const none = await fetch(dashboard.url + of, { method, ...(method === 'POST' && { body: '{}' }) })
     assert.equal(none.status, 401, `${method} ${path}`)
     if (query !== '') assert.equal((await client.get(of.replace('other', 'acme') + query)).status, 422)

@@ -45,8 +45,8 @@ test('an invalid event id or time is refused with its fault', async (t) => {
     ['a?received_at=yesterday', 422, /^received_at must be an RFC 3339 date-time/],
     ['a?received_at=%ff', 400, /^the query is not percent-encoded UTF-8/],
     ['a?received_at=2026-11-22T08:00:00Z&received_at=2026-11-22T08:00:00Z', 422, /^received_at must be given once$/],
-    ['', 404, /^this path does not exist$/],
-    ['a/b', 404, /^this path does not exist$/],
+    ['', 404, /^this path does not exist: see \/docs$/],
+    ['a/b', 404, /^this path does not exist: see \/docs$/],
   ]
   for (const [path, status, detail] of refused) {
     const answer = await fetch(`${url}/v1/events/${path}`, { headers })
@@ -68,7 +68,7 @@ test('a store that is down is 500, too many calls are 429, and other calls are a
   const ask = () => fetch(`${url}/v1/events/a`, { headers })
   const failed = await ask()
   assert.deepEqual([failed.status, failed.headers.get('retry-after')], [500, '3'])
-  assert.deepEqual(await failed.json(), { detail: 'the tables did not answer' })
+  assert.deepEqual(await failed.json(), { detail: 'the tables did not answer', code: 'store_unavailable' })
   failure = new BackpressureError('too many ask for events')
   const full = await ask()
   assert.deepEqual([full.status, full.headers.get('retry-after')], [429, '1'])

@@ -123,7 +123,7 @@ test('a body that stalls is 408, and the connection ends', async (t) => {
   await connection.write(`${ingestHead(`content-length: ${BODY.length}`)}${BODY.slice(0, -1)}`)
   const received = await connection.untilClosed()
   assert.match(received, /^HTTP\/1\.1 408 Request Timeout/)
-  assert.match(received, /\{"detail":"the body arrived too slowly: less than 160 KiB in 0\.3 s"\}$/)
+  assert.match(received, /\{"detail":"the body arrived too slowly: less than 160 KiB in 0\.3 s","code":"slow_body"\}$/)
   assert.equal(intake.envelopes.length, 0)
 })
 

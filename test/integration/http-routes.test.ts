@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ErrorBody } from '../../schemas/api/error.ts'
 import { STATUS_LINES } from '../../src/http/engine/response.ts'
 import { ERROR_MEANINGS } from '../../src/http/route/errors.ts'
 import { API_KEY, fullLimit, RawConnection, startHttp, testSources } from '../support/http.ts'
@@ -37,10 +38,50 @@ test('a path parameter that is not UTF-8 is 400 on every route', async (t) => {
     const answer = await fetch(url + path, { method, headers })
     assert.deepEqual(
       [answer.status, await answer.json()],
-      [400, { detail: `${name} is not percent-encoded UTF-8` }],
+      [400, { detail: `${name} is not percent-encoded UTF-8`, code: 'malformed_url' }],
       path,
     )
   }
+})
+
+test('each cause has a code of its own, and every code that the API answers is in its document', async (t) => {
+  const { url } = await startHttp(t)
+  const ask = async (method: string, path: string, body?: string | Uint8Array<ArrayBuffer>, headers = {}) => {
+    const answer = await fetch(url + path, {
+      ...{ method, headers: { 'x-api-key': API_KEY, ...headers } },
+      ...(body !== undefined && { body }),
+    })
+    const { code } = (await answer.json()) as ErrorBody
+    return `${answer.status} ${code}`
+  }
+  const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers = {}) => ask('POST', path, body, headers)
+  const many = JSON.stringify({ events: Array(101).fill({ ip: '1.1.1.1' }) })
+  const found = [
+    await post('/v1/ingest', '{"events":['),
+    await post('/v1/ingest', new Uint8Array([0x22, 0xff, 0x22])),
+    await post('/v1/ingest', ''),
+    await post('/v1/ingest', '{"events":[]}'),
+    await post('/v1/ingest', '{"events":[{}]}'),
+    await post('/v1/ingest', many),
+    await post('/v1/ingest', ' '.repeat(1_048_577)),
+    await post('/v1/ingest', 'x', { 'content-encoding': 'gzip' }),
+    await post('/v1/ingest', 'x', { 'content-encoding': 'br' }),
+    await post('/v1/bulk', '{"ips":[]}'),
+    await post('/v1/bulk', JSON.stringify({ ips: Array(513).fill('1.1.1.1') })),
+    await post('/v1/ingest', '{}', { 'x-api-key': '' }),
+    await post('/v1/ingest', '{}', { 'x-api-key': `ipid_${'0'.repeat(64)}` }),
+    await ask('GET', '/nowhere'),
+    await ask('GET', '/v1/bulk/none'),
+    await ask('GET', '/v1/ingest'),
+  ]
+  assert.deepEqual(found, [
+    ...['400 malformed_json', '400 not_utf8', '400 empty_body', '400 no_events', '422 invalid_request'],
+    ...['413 too_many_events', '413 body_too_large', '400 broken_encoding', '415 unsupported_encoding'],
+    ...['400 no_addresses', '413 too_many_addresses', '401 missing_key', '401 unknown_key'],
+    ...['404 unknown_path', '404 unknown_job', '405 method_not_allowed'],
+  ])
+  const document = await (await fetch(`${url}/openapi.json`)).text()
+  for (const code of found) assert.ok(document.includes(`\`${code.slice(4)}\``), code)
 })
 
 test('HEAD is GET without the body, OPTIONS names the methods, and the connection stays in step', async (t) => {
@@ -81,13 +122,16 @@ test('readyz names each failing part, also when a check hangs or throws', async 
   }
   assert.deepEqual(await ask(), [200, '{"status":"ready"}'])
   problems = async () => ['redis does not answer', 'no enrichment data']
-  assert.deepEqual(await ask(), [503, '{"detail":"not ready: redis does not answer; no enrichment data"}'])
+  assert.deepEqual(await ask(), [
+    503,
+    '{"detail":"not ready: redis does not answer; no enrichment data","code":"not_ready"}',
+  ])
   problems = () => new Promise(() => {})
-  assert.deepEqual(await ask(), [503, '{"detail":"not ready: the check takes too long"}'])
+  assert.deepEqual(await ask(), [503, '{"detail":"not ready: the check takes too long","code":"not_ready"}'])
   problems = async () => {
     throw new Error('secret')
   }
-  assert.deepEqual(await ask(), [503, '{"detail":"not ready: the check failed"}'])
+  assert.deepEqual(await ask(), [503, '{"detail":"not ready: the check failed","code":"not_ready"}'])
 })
 
 test('the OpenAPI document describes every route, from the schemas that requests are checked by', async (t) => {

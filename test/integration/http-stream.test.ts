@@ -200,5 +200,5 @@ test('a failing abort does not hide why an upload failed', async (t) => {
   const { url } = await startHttp(t, { jobs })
   const headers = { 'x-api-key': API_KEY }
   const answer = await fetch(`${url}/v1/ingest/batch`, { method: 'POST', body: '{}\n', headers })
-  assert.deepEqual([answer.status, await answer.json()], [413, { detail: 'too many lines' }])
+  assert.deepEqual([answer.status, await answer.json()], [413, { detail: 'too many lines', code: 'body_too_large' }])
 })

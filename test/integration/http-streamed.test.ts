@@ -81,7 +81,10 @@ test('a failure before the first piece is 500; one after it cuts the connection 
   const { ask, seen } = await startLines(t, { lines: 10 })
   seen.fail = 0
   const failed = await ask()
-  assert.deepEqual([failed.status, (await failed.json()) as unknown], [500, { detail: 'unexpected failure' }])
+  assert.deepEqual(
+    [failed.status, (await failed.json()) as unknown],
+    [500, { detail: 'unexpected failure', code: 'unexpected' }],
+  )
   seen.fail = 3
   const broken = await ask()
   assert.equal(broken.status, 200)

@@ -59,7 +59,10 @@ export class ClickHouseRuleTrials {
       } catch (error) {
         if (!isTimeout(error)) throw unavailable(error)
         const command = `./ipid rules add ${tenant.id} KIND SUBJECT --dry-run`
-        throw new HttpError(503, `too many events to try this here: choose fewer days, or run "${command}" instead`)
+        throw new HttpError(
+          'too_much_work',
+          `too many events to try this here: choose fewer days, or run "${command}" instead`,
+        )
       }
     })
   }

@@ -21,10 +21,11 @@ export async function readChoice<S extends TSchema>(
   let bytes = 0
   for (;;) {
     const next = await body.next()
-    if (next.done) throw new HttpError(400, 'the body has no line that says how to read the file')
+    if (next.done) throw new HttpError('malformed_request', 'the body has no line that says how to read the file')
     const end = next.value.indexOf(LINE_FEED)
     bytes += end < 0 ? next.value.length : end
-    if (bytes > CHOICE_MAX_BYTES) throw new HttpError(400, 'the line that says how to read the file is too long')
+    if (bytes > CHOICE_MAX_BYTES)
+      throw new HttpError('malformed_request', 'the line that says how to read the file is too long')
     if (end < 0) {
       parts.push(next.value)
       continue

@@ -42,7 +42,7 @@ export class Confirming {
   async confirm(exchange: Exchange): Promise<HttpResponse> {
     const { addresses, clock, persisted } = this.#options
     if (exchange.request.head.origin === '')
-      throw new HttpError(403, 'the request does not come from the page of the link')
+      throw new HttpError('forbidden', 'the request does not come from the page of the link')
     exchange.assertBody()
     const token = new URLSearchParams(await exchange.text()).get('token') ?? ''
     const found = await addresses.addressOf(token)

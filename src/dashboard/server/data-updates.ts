@@ -72,14 +72,14 @@ export class FolderUpdates {
     const { dir, clock } = this.#options
     const hosts = await this.#options.hosts()
     const before = await this.read(hosts)
-    if (before === null) throw new HttpError(409, 'there is nothing to fetch: no source of data is configured')
-    if (before.blocked !== null) throw new HttpError(409, before.blocked)
+    if (before === null) throw new HttpError('conflict', 'there is nothing to fetch: no source of data is configured')
+    if (before.blocked !== null) throw new HttpError('conflict', before.blocked)
     const entries = before.adds.map(({ name }) => entryOf(knownSource(name)))
     try {
       await askForUpdate(dir, entries, new Date(clock.now()).toISOString())
     } catch (error) {
       if (error instanceof InputError) throw error
-      throw new HttpError(409, `nothing can be written into ${dir}: ${(error as Error).message}`)
+      throw new HttpError('conflict', `nothing can be written into ${dir}: ${(error as Error).message}`)
     }
     return (await this.read(hosts))!
   }

@@ -103,7 +103,7 @@ export class EventStreams {
   }
 
   #assertRoom({ id }: Session): void {
-    if (this.#ended) throw new HttpError(503, 'the dashboard is stopping', { headers: { 'retry-after': '2' } })
+    if (this.#ended) throw new HttpError('stopping', 'the dashboard is stopping', { headers: { 'retry-after': '2' } })
     const { perSessionMax, totalMax } = this.#limits
     if ((this.#bySession.get(id)?.size ?? 0) >= perSessionMax) {
       throw tooMany(`more than ${perSessionMax} live pages of this session are open: close some`, 5, 'requests')

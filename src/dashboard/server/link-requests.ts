@@ -29,12 +29,13 @@ export class LinkRequests {
   /** `POST /sign-in/mail` */
   async take(exchange: Exchange): Promise<HttpResponse> {
     const { origin, forwardedFor } = exchange.request.head
-    if (origin === '') throw new HttpError(403, 'the request does not come from the sign-in page')
-    if (this.#mails === undefined) throw new HttpError(409, 'this ipid sends no e-mail: an operator sets SMTP_URL')
+    if (origin === '') throw new HttpError('forbidden', 'the request does not come from the sign-in page')
+    if (this.#mails === undefined)
+      throw new HttpError('conflict', 'this ipid sends no e-mail: an operator sets SMTP_URL')
     const waitSeconds = this.#attempts.add(clientOf(exchange.peerAddress(), forwardedFor))
     if (waitSeconds > 0) {
       const headers = { 'retry-after': String(waitSeconds) }
-      throw new HttpError(429, 'too many links were requested: try again in a minute', { headers })
+      throw new HttpError('rate_limited', 'too many links were requested: try again in a minute', { headers })
     }
     exchange.assertBody()
     const body = parseJson(await exchange.text())

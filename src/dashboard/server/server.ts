@@ -109,14 +109,14 @@ class Gate {
     const answer = async (exchange: Exchange) => {
       const session = await this.#session(exchange)
       if (method === 'POST' && !isCsrfToken(session, exchange.request.head.csrfToken)) {
-        throw new HttpError(403, 'the x-csrf-token header does not match this session: reload the page')
+        throw new HttpError('forbidden', 'the x-csrf-token header does not match this session: reload the page')
       }
       const refusal = refusalOf(session.role, route.access)
-      if (refusal !== undefined) throw new HttpError(403, refusal)
+      if (refusal !== undefined) throw new HttpError('forbidden', refusal)
       const parameters = Object.fromEntries(names.map((name, i) => [name, decoded(exchange.request.parameters[i]!)]))
       const tenant = parameters.tenant === undefined ? undefined : await this.#tenant(session, parameters.tenant)
       if (tenant?.sampleUntil !== undefined && route.access !== 'viewer')
-        throw new HttpError(403, 'these are sample data, which nobody changes: switch them off to see your own')
+        throw new HttpError('forbidden', 'these are sample data, which nobody changes: switch them off to see your own')
       exchange.admit(tenant?.id ?? session.role)
       exchange.assertBody()
       const query = route.query === undefined ? {} : readQuery(exchange.request.query, route.query)
@@ -192,12 +192,12 @@ class Gate {
     const { sharedPages } = this.#options
     const asset = (exchange: Exchange) => {
       const file = assets.get(exchange.request.parameters[0]!)
-      if (file === undefined) throw new HttpError(404, 'file not found')
+      if (file === undefined) throw new HttpError('not_found', 'file not found')
       return sent(file, exchange, 'public, max-age=31536000, immutable')
     }
     const page = (exchange: Exchange) => sent(index, exchange, 'no-cache')
     const none = (): never => {
-      throw new HttpError(404, 'unknown call')
+      throw new HttpError('unknown_path', 'unknown call')
     }
     const get = (path: string, respond: (exchange: Exchange) => HttpResponse | Promise<HttpResponse>): Target[] =>
       (['GET', 'HEAD'] as const).map((method) => ({
@@ -225,10 +225,13 @@ class Gate {
       for (const name in headers) exchange.addHeader(name, headers[name]!)
       const { host, origin } = exchange.request.head
       if (!isOurHost(host, publicUrl)) {
-        throw new HttpError(403, `the dashboard does not serve the host ${JSON.stringify(host)}: set DASHBOARD_URL`)
+        throw new HttpError(
+          'forbidden',
+          `the dashboard does not serve the host ${JSON.stringify(host)}: set DASHBOARD_URL`,
+        )
       }
       if (origin !== '' && !isOurOrigin(origin, host, publicUrl))
-        throw new HttpError(403, 'the request comes from another site')
+        throw new HttpError('forbidden', 'the request comes from another site')
       return respond(exchange)
     }
   }
@@ -239,14 +242,15 @@ class Gate {
       // Send the cookie again: its use alone does not extend it.
       exchange.addHeader('set-cookie', this.#cookie.write(secret, validMs))
     })
-    if (session === undefined) throw new HttpError(401, 'not signed in: open the link of "./ipid dashboard"')
+    if (session === undefined)
+      throw new HttpError('not_signed_in', 'not signed in: open the link of "./ipid dashboard"')
     return session
   }
 
   /** The same error for a missing tenant and a hidden one, so that a member does not learn which tenants exist. */
   async #tenant(session: Session, id: string): Promise<Tenant> {
     const tenant = await this.#access.tenantOf(session, id)
-    if (tenant === undefined) throw new HttpError(404, 'tenant not found')
+    if (tenant === undefined) throw new HttpError('unknown_workspace', 'tenant not found')
     return tenant
   }
 }
@@ -267,7 +271,7 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {
-    throw new HttpError(404, 'invalid path')
+    throw new HttpError('unknown_path', 'invalid path')
   }
 }
 

@@ -61,7 +61,8 @@ export class Signing {
   async open(exchange: Exchange): Promise<HttpResponse> {
     const { request } = exchange
     const { fetchDest, fetchSite, purpose } = request.head
-    if (fetchDest !== '' && fetchDest !== 'document') throw new HttpError(403, 'open the sign-in link as a page')
+    if (fetchDest !== '' && fetchDest !== 'document')
+      throw new HttpError('forbidden', 'open the sign-in link as a page')
     const token = new URLSearchParams(request.query).get('token') ?? ''
     const isMeant = DIRECT.includes(fetchSite) && !/prefetch|prerender|preview/i.test(purpose)
     if (isMeant) return await this.#enter(token, this.#visitor(exchange), undefined)
@@ -73,7 +74,7 @@ export class Signing {
   /** `POST /sign-in`: the form of our page, with `token`, `name` if it asked, and `replace=yes` if it replaces a session. */
   async confirm(exchange: Exchange): Promise<HttpResponse> {
     const { origin } = exchange.request.head
-    if (origin === '') throw new HttpError(403, 'the request does not come from the sign-in page')
+    if (origin === '') throw new HttpError('forbidden', 'the request does not come from the sign-in page')
     exchange.assertBody()
     const visitor = this.#visitor(exchange)
     const form = new URLSearchParams(await exchange.text())
@@ -87,9 +88,9 @@ export class Signing {
     const { sessions, cookie, onSignedOut } = this.#options
     const secret = cookie.read(request.head.cookie)
     const session = await sessions.look(secret)
-    if (session === undefined) throw new HttpError(401, 'not signed in')
+    if (session === undefined) throw new HttpError('not_signed_in', 'not signed in')
     if (!isCsrfToken(session, request.head.csrfToken))
-      throw new HttpError(403, 'the x-csrf-token header does not match this session')
+      throw new HttpError('forbidden', 'the x-csrf-token header does not match this session')
     await sessions.signOut(secret)
     onSignedOut(session)
     return { status: 204, body: '', headers: { 'set-cookie': cookie.write('', 0) } }
@@ -105,7 +106,9 @@ export class Signing {
     const waitSeconds = this.#failed.add(visitor.client)
     if (waitSeconds === 0) return seeOther(FAILED)
     const headers = { 'retry-after': String(waitSeconds) }
-    throw new HttpError(429, 'too many invalid sign-in links: wait a minute, or open a valid one', { headers })
+    throw new HttpError('rate_limited', 'too many invalid sign-in links: wait a minute, or open a valid one', {
+      headers,
+    })
   }
 
   /** Undefined: the link does not work. */

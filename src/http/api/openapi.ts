@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { ErrorBody } from '../../../schemas/api/error.ts'
+import { ERROR_CODES, ERRORS, ErrorBody, type ErrorCode } from '../../../schemas/api/error.ts'
 import type { ErrorStatus } from '../engine/http-error.ts'
 import { ERROR_MEANINGS } from '../route/errors.ts'
 import type { Content, Operation, OperationResponse } from '../route/operation.ts'
@@ -141,15 +141,25 @@ function contentObject({ type, schema, example }: Content): Record<string, unkno
 function errorResponse(status: string, meaning: string): Record<string, unknown> {
   const extra: HeaderName[] =
     status === '405' ? ['Allow'] : ['429', '500', '503'].includes(status) ? ['Retry-After'] : []
+  const codes = ERROR_CODES.filter((code) => isOfApi(code) && String(ERRORS[code][0]) === status)
   const example =
     status === '422'
-      ? { detail: 'events[3].ip is required', errors: [{ path: 'events[3].ip', message: 'is required' }] }
-      : { detail: meaning }
+      ? {
+          detail: 'events[3].ip is required',
+          code: codes[0],
+          errors: [{ path: 'events[3].ip', message: 'is required' }],
+        }
+      : { detail: meaning, code: codes[0] }
   return {
-    description: meaning,
+    description: [`${meaning}.`, ...codes.map((code) => `- \`${code}\`: ${ERRORS[code][1]}`)].join('\n'),
     headers: headerRefs(['X-Request-Id', ...extra]),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, example } },
   }
+}
+
+/** Some codes are the dashboard's only. */
+function isOfApi(code: ErrorCode): boolean {
+  return code !== 'not_signed_in' && code !== 'forbidden' && !ERRORS[code][1].startsWith('The dashboard')
 }
 
 /** Our own formats under the names that tools know. */

@@ -19,7 +19,7 @@ export function assertAllowed(decision: LimitDecision): void {
   if (allowed) return
   const detail = `the ${name} allows ${limit} lookups, and ${used} are used`
   const headers = { 'retry-after': String(retryAfterSeconds), ...quotaHeaders(decision) }
-  throw new HttpError(429, detail, { headers, limit: 'quota' })
+  throw new HttpError('quota_exceeded', detail, { headers, limit: 'quota' })
 }
 
 /** The quota in the response to a lookup. */

@@ -93,19 +93,20 @@ function admit(
   caller: Caller | undefined,
   { limiter }: Guards,
 ): HttpResponse | Promise<HttpResponse> {
-  if (!caller || caller.source?.kind !== route.sourceKind) throw new HttpError(401, whyRefused(route, exchange, caller))
+  if (!caller || caller.source?.kind !== route.sourceKind) throw refusal(route, exchange, caller)
   exchange.admit(caller.tenant.id)
   return andThen(limiter.take(caller, 1), (rate) => handle(route, exchange, caller, rate))
 }
 
-function whyRefused({ keyOf, sourceKind }: KeyedRoute, { request }: Exchange, caller: Caller | undefined): string {
+function refusal({ keyOf, sourceKind }: KeyedRoute, { request }: Exchange, caller: Caller | undefined): HttpError {
+  const wrongKind = (detail: string) => new HttpError('wrong_key_kind', detail)
   if (caller?.source !== undefined) {
     return sourceKind === undefined
-      ? 'a source key only sends events of its source: use an API key here'
-      : `the key is that of a source of kind ${caller.source.kind}, and this path takes ${sourceKind}`
+      ? wrongKind('a source key only sends events of its source: use an API key here')
+      : wrongKind(`the key is that of a source of kind ${caller.source.kind}, and this path takes ${sourceKind}`)
   }
-  if (caller !== undefined) return 'this path takes a source key: ./ipid source create makes one'
-  return keyOf === undefined ? whyNoCaller(request) : 'the key is missing or not valid'
+  if (caller !== undefined) return wrongKind('this path takes a source key: ./ipid source create makes one')
+  return keyOf === undefined ? whyNoCaller(request) : new HttpError('unknown_key', 'the key is missing or not valid')
 }
 
 function handle(
@@ -171,13 +172,13 @@ export function targetsOf(routes: readonly Route[], respond: Respond): Target[] 
     })
     add(path, { ...options, refuse, cors }, 'OPTIONS')
     const refuseMethod = openRoute(path, () => {
-      throw new HttpError(405, `this path takes ${allow}`, { headers: { allow } })
+      throw new HttpError('method_not_allowed', `this path takes ${allow}`, { headers: { allow } })
     })
     const wrongMethod = { ...refuseMethod, refuse, cors }
     add(path, wrongMethod, ...(get ? [] : ['HEAD' as const]), 'any')
   }
   const notFound = openRoute('(none)', () => {
-    throw new HttpError(404, 'this path does not exist')
+    throw new HttpError('unknown_path', 'this path does not exist: see /docs')
   })
   add('/*', notFound, 'HEAD', 'any')
   return targets

@@ -113,7 +113,7 @@ export function assertEncoding(encoding: string, all: boolean): void {
   const names = all ? ['gzip', ...OTHERS] : ['gzip']
   if (PLAIN.includes(encoding) || GZIP.includes(encoding) || (all && OTHERS.includes(encoding))) return
   const hint = encoding === 'zstd' && all ? '; zstd needs Node.js 22.15 or newer on the server' : ''
-  throw new HttpError(415, `content-encoding must be ${names.join(' or ')}, or left out${hint}`, {
+  throw new HttpError('unsupported_encoding', `content-encoding must be ${names.join(' or ')}, or left out${hint}`, {
     headers: { 'accept-encoding': [...names, 'identity'].join(', ') },
   })
 }
@@ -165,7 +165,7 @@ export function decodeText(
   decoding: Decoding,
 ): string | Promise<string> {
   if (coding === undefined) return utf8(body)
-  if (body.length === 0) throw new HttpError(400, 'the body is empty')
+  if (body.length === 0) throw new HttpError('empty_body', 'the body is empty')
   const small = smallText([body], coding, maxBytes)
   if (small !== undefined) return small
   // The memory of the body is lent until the turn ends.
@@ -177,7 +177,7 @@ export function decodeText(
 }
 
 export function tooLarge(maxBytes: number): HttpError {
-  return new HttpError(413, `the body is larger than ${maxBytes} bytes`)
+  return new HttpError('body_too_large', `the body is larger than ${maxBytes} bytes`)
 }
 
 /** Size that is decoded at once: that takes less time than to wait for another thread. */
@@ -216,7 +216,7 @@ export function decoderOf(coding: Coding, chunkSize: number, isPart = false): Tr
 }
 
 function utf8(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new HttpError(400, 'the body is not UTF-8')
+  if (!isUtf8(bytes)) throw new HttpError('not_utf8', 'the body is not UTF-8')
   const text = bytes.toString('utf8')
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
@@ -225,9 +225,12 @@ function utf8(bytes: Buffer): string {
 export function brokenBody(error: unknown, coding: Coding, maxBytes: number): HttpError {
   if (isTooLong(error)) return tooLarge(maxBytes)
   if (error instanceof SeveralFramesError) {
-    return new HttpError(400, 'the body has several zstd frames: send one, or use gzip')
+    return new HttpError('broken_encoding', 'the body has several zstd frames: send one, or use gzip')
   }
-  return new HttpError(400, `the body is not ${coding === 'raw deflate' ? 'deflate' : coding}, or is cut off`)
+  return new HttpError(
+    'broken_encoding',
+    `the body is not ${coding === 'raw deflate' ? 'deflate' : coding}, or is cut off`,
+  )
 }
 
 function isTooLong(error: unknown): boolean {

@@ -386,7 +386,7 @@ export class Exchange implements RequestReceiver, InFlight {
     }
     if (this.#completeMs !== undefined) {
       if (this.#committed || nowMs - this.#completeMs <= limits.workMs) return
-      this.fail(new HttpError(500, 'the answer took too long', { headers: { 'retry-after': '1' } }))
+      this.fail(new HttpError('slow_answer', 'the answer took too long', { headers: { 'retry-after': '1' } }))
       return
     }
     const waitsForUs = this.#body instanceof BodyStream && this.#body.paused
@@ -397,7 +397,7 @@ export class Exchange implements RequestReceiver, InFlight {
     if (this.#state !== 'open') return
     try {
       const { badFraming } = this.request.head
-      if (badFraming !== undefined) throw new HttpError(400, badFraming, { close: true })
+      if (badFraming !== undefined) throw new HttpError('malformed_request', badFraming, { close: true })
       const response = this.endpoint.respond(this)
       if (!(response instanceof Promise)) this.#answer(response)
       else response.then((made) => this.#answer(made)).catch((error) => this.fail(error))

@@ -1,14 +1,27 @@
+import { ERRORS, type ErrorCode } from '../../../schemas/api/error.ts'
 import type { FieldError } from '../../pipeline/event/validator.ts'
 
 /** The limit that caused a 429, for metrics. */
 export const LIMITS = ['rate', 'quota', 'intake', 'jobs', 'questions', 'requests', 'bytes'] as const
 export type Limit = (typeof LIMITS)[number]
 
-export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 422 | 429 | 500 | 503
+export type ErrorStatus = (typeof ERRORS)[ErrorCode][0]
 
-/** A response of 400 and above. The message is its `detail`. */
+/** The code of a 429, by the limit that caused it. */
+const CODES: Readonly<Record<Limit, ErrorCode>> = {
+  rate: 'rate_limited',
+  quota: 'quota_exceeded',
+  intake: 'queue_full',
+  jobs: 'too_many_jobs',
+  questions: 'too_many_questions',
+  requests: 'too_many_requests',
+  bytes: 'too_many_bytes',
+}
+
+/** A response of 400 and above. The message is its `detail`; the code decides its status. */
 export class HttpError extends Error {
   override name = 'HttpError'
+  readonly code: ErrorCode
   readonly status: ErrorStatus
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly errors: readonly FieldError[] | undefined
@@ -18,12 +31,13 @@ export class HttpError extends Error {
   readonly limit: Limit | undefined
 
   constructor(
-    status: ErrorStatus,
+    code: ErrorCode,
     detail: string,
     options: { headers?: Record<string, string>; errors?: readonly FieldError[]; close?: boolean; limit?: Limit } = {},
   ) {
     super(detail)
-    this.status = status
+    this.code = code
+    this.status = ERRORS[code][0]
     this.headers = options.headers
     this.errors = options.errors
     this.close = options.close ?? false
@@ -38,7 +52,7 @@ export class AbortedError extends Error {
 
 /** A 429 with the seconds after which to try again. */
 export function tooMany(detail: string, retryAfterSeconds: number, limit: Limit): HttpError {
-  return new HttpError(429, detail, { headers: retryAfter(retryAfterSeconds), limit })
+  return new HttpError(CODES[limit], detail, { headers: retryAfter(retryAfterSeconds), limit })
 }
 
 /** The `retry-after` header in whole seconds, at least 1. */

@@ -331,7 +331,7 @@ export class BodyPace {
 
 /** The response to a stalled body. */
 export function tooSlow(limits: HttpLimits): HttpError {
-  return new HttpError(408, `the body arrived too slowly: ${tooLittle(limits)}`, { close: true })
+  return new HttpError('slow_body', `the body arrived too slowly: ${tooLittle(limits)}`, { close: true })
 }
 
 /** The limit of a stalled body in words. */

@@ -18,7 +18,9 @@ export function assertObject(
   if (type === 'object') return
   const remedy = hint[type] ?? (type === 'string' ? '; it seems to be encoded twice' : '')
   const article = type === 'array' ? 'a JSON array' : type === 'null' ? 'null' : `a JSON ${type}`
-  throw new HttpError(422, `the body is ${article}: it must be ${example}${remedy}`, { errors: NO_OBJECT })
+  throw new HttpError('invalid_request', `the body is ${article}: it must be ${example}${remedy}`, {
+    errors: NO_OBJECT,
+  })
 }
 
 /** The type of a JSON value. */

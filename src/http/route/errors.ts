@@ -24,8 +24,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
 }
 
 /** The response to any failure, unless a route has a form of its own. */
-export const errorResponse: ExplainFailure = explainAs(({ status, message: detail, errors }) => {
-  const body: ErrorBody = { detail, ...(errors && { errors: [...errors] }) }
+export const errorResponse: ExplainFailure = explainAs(({ status, code, message: detail, errors }) => {
+  const body: ErrorBody = { detail, code, ...(errors && { errors: [...errors] }) }
   return { status, body: JSON.stringify(body) }
 })
 
@@ -36,7 +36,7 @@ export const errorResponse: ExplainFailure = explainAs(({ status, message: detai
 export function explainAs(form: (error: HttpError, request?: ArrivedRequest) => HttpResponse): ExplainFailure {
   return (error, request) => {
     const expected = asHttpError(error)
-    const known = expected ?? new HttpError(500, 'unexpected failure', { headers: retryAfter(1) })
+    const known = expected ?? new HttpError('unexpected', 'unexpected failure', { headers: retryAfter(1) })
     const response = form(known, request)
     const { status, limit, close } = known
     const headers = response.headers === undefined ? known.headers : { ...known.headers, ...response.headers }
@@ -48,11 +48,11 @@ function asHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error
   if (error instanceof BackpressureError) return tooMany(error.message, error.retryAfterSeconds, error.limit)
   if (error instanceof UnavailableError) {
-    return new HttpError(500, error.message, { headers: retryAfter(error.retryAfterSeconds) })
+    return new HttpError('store_unavailable', error.message, { headers: retryAfter(error.retryAfterSeconds) })
   }
   if (error instanceof InputError) {
     const { message, field } = error
-    return new HttpError(422, message, field === undefined ? {} : { errors: [{ path: field, message }] })
+    return new HttpError('invalid_request', message, field === undefined ? {} : { errors: [{ path: field, message }] })
   }
   return undefined
 }

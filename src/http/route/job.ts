@@ -4,7 +4,7 @@ import { schemaError } from './schema.ts'
 
 /** @throws HttpError 404 when the tenant has no such job */
 export function foundJob<Job>(job: Job | undefined): Job {
-  if (job === undefined) throw new HttpError(404, 'there is no such job')
+  if (job === undefined) throw new HttpError('unknown_job', 'there is no such job')
   return job
 }
 

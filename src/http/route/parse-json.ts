@@ -19,11 +19,11 @@ export function parseJson(
 ): unknown {
   if (isTooDeep(text, levelsMax)) throw schemaError([{ path: '', message: tooDeep(levelsMax) }])
   if (hasTooManyValues(text, BODY_VALUES_MAX))
-    throw new HttpError(413, `the body has more than ${BODY_VALUES_MAX} values`)
+    throw new HttpError('too_many_values', `the body has more than ${BODY_VALUES_MAX} values`)
   try {
     return JSON.parse(text)
   } catch {
-    if (text.trim() === '') throw new HttpError(400, 'the body is empty')
+    if (text.trim() === '') throw new HttpError('empty_body', 'the body is empty')
     throw notJson(text, explain)
   }
 }
@@ -34,5 +34,5 @@ const SEARCHED_MAX_CHARS = 65_536
 /** The error of a text that `JSON.parse` refused. @param explain as for `parseJson` */
 export function notJson(text: string, explain?: (text: string) => string | undefined): HttpError {
   const explained = text.length > SEARCHED_MAX_CHARS ? undefined : explain?.(text)
-  return new HttpError(400, explained ?? `the body is ${describeJsonError(text, SEARCHED_MAX_CHARS)}`)
+  return new HttpError('malformed_json', explained ?? `the body is ${describeJsonError(text, SEARCHED_MAX_CHARS)}`)
 }

@@ -6,6 +6,6 @@ export function pathParameter({ parameters }: ArrivedRequest, name: string): str
   try {
     return decodeURIComponent(parameters[0]!)
   } catch {
-    throw new HttpError(400, `${name} is not percent-encoded UTF-8`)
+    throw new HttpError('malformed_url', `${name} is not percent-encoded UTF-8`)
   }
 }

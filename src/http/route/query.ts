@@ -46,6 +46,6 @@ export function decodeQueryPart(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw new HttpError(400, `the query is not percent-encoded UTF-8: ${JSON.stringify(text.slice(0, 64))}`)
+    throw new HttpError('malformed_url', `the query is not percent-encoded UTF-8: ${JSON.stringify(text.slice(0, 64))}`)
   }
 }

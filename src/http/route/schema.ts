@@ -12,5 +12,5 @@ export function assertSchema<S extends TSchema>(validate: Validator<S>, value: u
 export function schemaError(errors: readonly FieldError[]): HttpError {
   const first = errors[0]!
   const detail = `${first.path === '' ? 'the body' : first.path} ${first.message}`
-  return new HttpError(422, detail, { errors: errors.slice(0, ERRORS_MAX) })
+  return new HttpError('invalid_request', detail, { errors: errors.slice(0, ERRORS_MAX) })
 }

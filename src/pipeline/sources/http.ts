@@ -420,7 +420,8 @@ class Signature {
       const right = Buffer.from(hmac.digest('hex'), 'latin1')
       return given.length === right.length && timingSafeEqual(given, right)
     })
-    if (!isRight) throw new HttpError(403, "x-vercel-signature is missing, or not made with the source's secret")
+    if (!isRight)
+      throw new HttpError('bad_signature', "x-vercel-signature is missing, or not made with the source's secret")
   }
 }
 
@@ -429,7 +430,7 @@ class Signature {
  * installation that names none answers as for any other path.
  */
 function challengeAnswer(services: readonly string[] | undefined): HttpResponse {
-  if (services === undefined) throw new HttpError(404, 'this path does not exist')
+  if (services === undefined) throw new HttpError('unknown_path', 'this path does not exist')
   const lines = services.map((service) => (service === '*' ? '*' : hash('sha256', service, 'hex')))
   return { status: 200, type: 'text/plain; charset=utf-8', body: `${lines.join('\n')}\n` }
 }

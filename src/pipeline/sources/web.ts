@@ -127,7 +127,8 @@ const scriptRoute: OpenSourceRoute = {
     errors: [404],
   }),
   open: () => (exchange) => {
-    if (!SCRIPT_NAME.test(exchange.request.parameters[0]!)) throw new HttpError(404, 'the script is at SOURCE_KEY.js')
+    if (!SCRIPT_NAME.test(exchange.request.parameters[0]!))
+      throw new HttpError('unknown_path', 'the script is at SOURCE_KEY.js')
     script ??= readScript()
     const isCompressed = /\bgzip\b/.test(exchange.request.head.acceptEncoding)
     return {

@@ -13,7 +13,7 @@ test('a 429 names its limit for metrics, and no other status does', async () => 
   const quota = await takeQuota(fullLimit, acme, 1).catch((error: unknown) => error)
   const failures = [
     ...[new BackpressureError('full'), new BackpressureError('jobs', 10, 'jobs'), tooMany('slow down', 1, 'rate')],
-    ...[quota, new UnavailableError('down'), new HttpError(404, 'nothing'), new Error('bug')],
+    ...[quota, new UnavailableError('down'), new HttpError('not_found', 'nothing'), new Error('bug')],
   ]
   assert.deepEqual(
     failures.map((error) => [errorResponse(error).response.status, errorResponse(error).limit]),

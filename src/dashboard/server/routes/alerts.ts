@@ -176,7 +176,7 @@ function messageRoutes({ alerts, deliveries }: Pick<AlertDependencies, 'alerts' 
       path: `${PATH}/messages/:message`,
       async handle({ tenant, parameters }) {
         const found = await deliveries.get(tenant.id, parameters.message!)
-        if (found === undefined) throw new HttpError(404, 'there is no such message any more')
+        if (found === undefined) throw new HttpError('not_found', 'there is no such message any more')
         const [message] = await messages(tenant.id, [found])
         const answer: MessageAnswer = { ...message!, body: found.body, all_attempts: found.attempts.map(listedAttempt) }
         return json(answer)

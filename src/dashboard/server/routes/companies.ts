@@ -152,7 +152,7 @@ export function companyRoutes({ companies, lookups }: CompanyDependencies): Dash
       query: CompanyQuery,
       async handle({ tenant, parameters, query }) {
         const stored = await companies.company(tenant.id, parameters.company!, query.days ?? COMPANY_LIMITS.companyDays)
-        if (stored === undefined) throw new HttpError(404, 'there is no such company')
+        if (stored === undefined) throw new HttpError('unknown_company', 'there is no such company')
         return json(await companyAnswer(stored, lookups))
       },
     }),

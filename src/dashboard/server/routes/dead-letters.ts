@@ -25,7 +25,7 @@ export function deadLetterRoutes({ letters }: DeadLetterDependencies): Dashboard
       ...{ method: 'POST', path: `${PATH}/:id/${verb}`, access },
       handle: async ({ parameters: { id = '' } }) => {
         const changed = await letters.change(id, verb)
-        if (changed?.result === 'refused') throw new HttpError(409, changed.reason)
+        if (changed?.result === 'refused') throw new HttpError('conflict', changed.reason)
         return found(changed, id)
       },
     }),
@@ -40,6 +40,6 @@ export function deadLetterRoutes({ letters }: DeadLetterDependencies): Dashboard
 }
 
 function found(value: object | undefined, id: string) {
-  if (value === undefined) throw new HttpError(404, `dead letter ${JSON.stringify(id)} no longer exists`)
+  if (value === undefined) throw new HttpError('not_found', `dead letter ${JSON.stringify(id)} no longer exists`)
   return json(value)
 }

@@ -102,7 +102,7 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
       async handle({ tenant, query: { export_id: id, file } }) {
         const { name, format } = await admin.get(tenant.id, id)
         const stream = await exportFiles.get(`${exportFolder(tenant.id, name)}${file}`)
-        if (stream === undefined) throw new HttpError(404, 'this file is not kept any more')
+        if (stream === undefined) throw new HttpError('not_found', 'this file is not kept any more')
         return {
           status: 200,
           type: format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson',

@@ -27,7 +27,7 @@ export function faviconRoutes({ companies, favicons }: FaviconDependencies): Das
       contentSecurityPolicy: "default-src 'none'; sandbox; frame-ancestors 'none'",
       async handle({ tenant, parameters }) {
         const domain = await companies.domain(tenant.id, parameters.company!)
-        if (domain === undefined) throw new HttpError(404, 'there is no such company')
+        if (domain === undefined) throw new HttpError('unknown_company', 'there is no such company')
         const icon = await favicons.of(tenant.id, domain)
         if (icon === undefined) return { status: 204, body: '', headers: kept(NO_ICON_SECONDS) }
         return { status: 200, body: icon.bytes, type: icon.type, headers: kept(ICON_SECONDS) }

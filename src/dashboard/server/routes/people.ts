@@ -127,7 +127,7 @@ export function peopleRoutes(parts: PeopleDependencies): DashboardRoute[] {
       body: PersonLinkBody,
       async handle({ tenant, session, body: { person, days } }) {
         if (session.role !== 'operator' && session.personId !== person) {
-          throw new HttpError(403, 'only an operator makes a sign-in link for another person')
+          throw new HttpError('forbidden', 'only an operator makes a sign-in link for another person')
         }
         const validity = { by: makerOf(session), validMs: days * DAY_MS }
         const { secret, person: invited } = await people.inviteAgain(tenantOf(tenant), person, validity)
@@ -141,7 +141,8 @@ export function peopleRoutes(parts: PeopleDependencies): DashboardRoute[] {
       body: PersonRoleBody,
       async handle({ tenant, session, body: { person, role } }) {
         // So a workspace that has an admin keeps one.
-        if (session.personId === person) throw new HttpError(403, 'nobody changes their own role: ask another admin')
+        if (session.personId === person)
+          throw new HttpError('forbidden', 'nobody changes their own role: ask another admin')
         await people.setRole(tenantOf(tenant), person, role)
         return json({})
       },

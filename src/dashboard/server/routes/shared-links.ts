@@ -63,7 +63,10 @@ export function sharedLinkRoutes({ sharedLinks, segments, publicUrl }: SharedLin
       async handle({ tenant, session, body }) {
         const { name, columns, sort, direction, days } = body
         if (days === null && session.role !== 'operator')
-          throw new HttpError(403, 'only an operator makes a link that does not expire: choose a number of days')
+          throw new HttpError(
+            'forbidden',
+            'only an operator makes a link that does not expire: choose a number of days',
+          )
         const target = await targetOf(tenant, body)
         const facts = { name, columns, sort, direction, days, target, by: makerOf(session) }
         const { secret, link } = await sharedLinks.create(tenant, facts)

@@ -80,7 +80,7 @@ function cancelRoute({ jobs }: UploadDependencies): DashboardRoute {
     path: '/api/tenants/:tenant/uploads/:job/cancel',
     async handle({ tenant, parameters }) {
       const job = foundJob(await jobs.cancel(tenant.id, parameters.job!))
-      if (job === 'ended') throw new HttpError(409, 'the job has already ended')
+      if (job === 'ended') throw new HttpError('job_ended', 'the job has already ended')
       return json(job)
     },
   })

@@ -85,9 +85,9 @@ async function queueJob(
 function assertCount(request: unknown): void {
   const ips = typeof request === 'object' && request !== null && 'ips' in request ? request.ips : undefined
   if (!Array.isArray(ips)) return
-  if (ips.length === 0) throw new HttpError(400, 'ips is empty')
+  if (ips.length === 0) throw new HttpError('no_addresses', 'ips is empty')
   if (ips.length > BULK_LIMITS.ipsMax) {
-    throw new HttpError(413, `ips has ${ips.length} entries, more than ${BULK_LIMITS.ipsMax}`)
+    throw new HttpError('too_many_addresses', `ips has ${ips.length} entries, more than ${BULK_LIMITS.ipsMax}`)
   }
 }
 

@@ -79,7 +79,7 @@ export function companyRoute(companies: Pick<ClickHouseCompanies, 'company' | 'o
       }
       const days = wholeOf('days', single(parseQuery(request.query), 'days'), DAYS, DAYS_MAX)
       const stored = await companies.company(tenant.id, id, days)
-      if (stored === undefined) throw new HttpError(404, 'there is no such company')
+      if (stored === undefined) throw new HttpError('unknown_company', 'there is no such company')
       const { company, from, to, days: byDay, accounts, event_types, platforms } = stored
       const { pages, referrers, campaigns, sources } = await companies.origins(tenant.id, stored)
       const answer: ApiCompanyAnswer = {
@@ -122,7 +122,7 @@ function asFieldError<T>(path: string, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof InputError)) throw error
-    throw new HttpError(422, error.message, { errors: [{ path, message: error.message }] })
+    throw new HttpError('invalid_request', error.message, { errors: [{ path, message: error.message }] })
   }
 }
 

@@ -109,7 +109,7 @@ export function docsRoutes(): Route[] {
       async handle({ request }: Exchange): Promise<HttpResponse> {
         const name = request.parameters[0]!
         const file = Object.hasOwn(FILES, name) ? FILES[name]! : undefined
-        if (file === undefined) throw new HttpError(404, 'this path does not exist')
+        if (file === undefined) throw new HttpError('unknown_path', 'this path does not exist')
         const content = await contentOf(name, file)
         const zipped = /\bgzip\b/.test(request.head.acceptEncoding)
         return {

@@ -36,7 +36,7 @@ export function eventRoute(receipts: EventReceipts): Route {
         aroundMs: receivedAt === undefined ? undefined : parseTimestamp(receivedAt),
       })
       if ('status' in found) return { status: 200, body: JSON.stringify(found) }
-      throw new HttpError(404, whyUnknown(found, tenant.archive))
+      throw new HttpError('unknown_event', whyUnknown(found, tenant.archive))
     },
   }
 }

@@ -33,7 +33,7 @@ export function readyzRoute(readiness: Readiness): Route {
     async handle() {
       const problems = await check(readiness)
       if (problems.length === 0) return { status: 200, body: BODY }
-      throw new HttpError(503, `not ready: ${problems.join('; ')}`, { headers: { 'retry-after': '1' } })
+      throw new HttpError('not_ready', `not ready: ${problems.join('; ')}`, { headers: { 'retry-after': '1' } })
     },
   }
 }

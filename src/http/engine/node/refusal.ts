@@ -57,7 +57,7 @@ export function refusalOfRequest(request: IncomingMessage): Refusal | undefined 
 
 /** The response as text, for a connection that ends with it. */
 export function refusalText({ status, detail }: Refusal): string {
-  const body = JSON.stringify({ detail })
+  const body = JSON.stringify({ detail, code: status === 408 ? 'slow_body' : 'malformed_request' })
   const head = [
     `HTTP/1.1 ${STATUS_LINES[status]}`,
     'connection: close',

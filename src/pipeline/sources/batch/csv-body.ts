@@ -44,7 +44,7 @@ export async function* csvBody(body: AsyncIterable<Buffer>, choice: FileChoice):
   try {
     yield* convertedFile('the body', body, choice, FILE_LIMITS)
   } catch (error) {
-    throw error instanceof NoEventsError ? new HttpError(400, error.message) : error
+    throw error instanceof NoEventsError ? new HttpError('no_events', error.message) : error
   }
 }
 

@@ -131,7 +131,7 @@ export const cancelBatchJobRoute: SourceRoute = {
   open({ jobs }) {
     return async (exchange, caller) => {
       const job = foundJob(await jobs.cancel(caller.tenant.id, pathParameter(exchange.request, 'job_id')))
-      if (job === 'ended') throw new HttpError(409, 'the job has ended already')
+      if (job === 'ended') throw new HttpError('job_ended', 'the job has ended already')
       return { status: 200, body: JSON.stringify(job) }
     }
   },

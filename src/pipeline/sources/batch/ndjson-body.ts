@@ -46,5 +46,5 @@ export async function* ndjsonBody(body: AsyncIterable<Buffer>): AsyncGenerator<B
 function isNdjson(start: Buffer, isEnough: boolean): boolean {
   const shape = otherShapeOf(start.toString('utf8'), isEnough)
   if (shape === undefined || shape === 'undecided') return shape === undefined
-  throw new HttpError(400, `the body is ${shape}`)
+  throw new HttpError('no_events', `the body is ${shape}`)
 }

@@ -29,8 +29,8 @@ export async function receiveUpload(
   } catch (error) {
     // Keys that cannot be deleted now will expire. The client gets the first error.
     await upload.abort().catch(() => {})
-    if (error instanceof UploadTooLargeError) throw new HttpError(413, error.message)
-    if (error instanceof EmptyUploadError) throw new HttpError(400, error.message)
+    if (error instanceof UploadTooLargeError) throw new HttpError('body_too_large', error.message)
+    if (error instanceof EmptyUploadError) throw new HttpError('no_events', error.message)
     throw error
   }
 }

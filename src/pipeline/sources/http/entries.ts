@@ -142,7 +142,7 @@ export class EntryReader {
     if (this.#logReader?.isBetween === false) yield [rejectedLine(CUT_OFF)]
     if (this.#entries > 0 && this.#unknown === this.#entries) {
       throw new HttpError(
-        400,
+        'malformed_json',
         'nothing in the body is JSON: it must be one event per line, a JSON array, one object, or lines of an access log',
       )
     }
@@ -190,7 +190,7 @@ export class EntryReader {
     const decoded = gunzipped(Buffer.from(data, 'base64'))
     this.#decodedBytes += decoded.length
     if (this.#decodedBytes > BATCH_LIMITS.bodyMaxBytes) {
-      throw new HttpError(413, `the records have more than ${BATCH_LIMITS.bodyMaxBytes} bytes`)
+      throw new HttpError('body_too_large', `the records have more than ${BATCH_LIMITS.bodyMaxBytes} bytes`)
     }
     return decoded
   }

@@ -79,7 +79,7 @@ export class JsonValues {
   /** The last value, if the body ends with one. @throws HttpError 400 when an array has no end */
   *end(): Generator<BodyValue> {
     if (this.#mode === 'array' || this.#mode === 'wrapper') {
-      throw new HttpError(400, 'the JSON of the body has no end: it was cut off')
+      throw new HttpError('malformed_json', 'the JSON of the body has no end: it was cut off')
     }
     if (this.#mode === 'object') this.#readHeld()
     this.#endLine()
@@ -183,7 +183,7 @@ export class JsonValues {
       return at + 1
     }
     if (code === COMMA && !this.#needsComma) {
-      throw new HttpError(400, 'the body is a broken JSON array: it has a comma without an element')
+      throw new HttpError('malformed_json', 'the body is a broken JSON array: it has a comma without an element')
     }
     if (code === COMMA) {
       this.#needsComma = false
@@ -211,7 +211,7 @@ export class JsonValues {
       this.#isWrapped = true
       this.#needsComma = false
     } else if (found === 'end') {
-      if (!this.#isWrapped) throw new HttpError(400, `the body has no array "${this.#wrappedIn}"`)
+      if (!this.#isWrapped) throw new HttpError('malformed_json', `the body has no array "${this.#wrappedIn}"`)
       this.#isWrapped = false
       this.#mode = 'start'
     }

@@ -88,10 +88,10 @@ function bodyOf(text: string): string | Buffer {
 function assertCount(body: unknown): void {
   const events = typeof body === 'object' && body !== null && 'events' in body ? body.events : undefined
   if (!Array.isArray(events)) return
-  if (events.length === 0) throw new HttpError(400, 'events is empty')
+  if (events.length === 0) throw new HttpError('no_events', 'events is empty')
   const { eventsMaxPerRequest } = EVENT_LIMITS
   if (events.length > eventsMaxPerRequest) {
-    throw new HttpError(413, `events has ${events.length} entries, more than ${eventsMaxPerRequest}`)
+    throw new HttpError('too_many_events', `events has ${events.length} entries, more than ${eventsMaxPerRequest}`)
   }
 }
 
@@ -110,12 +110,14 @@ function assertIngestShape(body: unknown): void {
   if (Object.hasOwn(body, 'events')) return
   if (Object.hasOwn(body, 'ip')) {
     const detail = `the body is one event: it must be {"events": [event]}, as jq '{events: [.]}' makes it`
-    throw new HttpError(422, detail, { errors: NO_EVENTS })
+    throw new HttpError('invalid_request', detail, { errors: NO_EVENTS })
   }
   const [other] = Object.entries(body).find(([, value]) => Array.isArray(value) && typeOf(value[0]) === 'object') ?? []
   if (other === undefined) return
   const name = JSON.stringify(cutText(other, KEY_CHARS_MAX))
-  throw new HttpError(422, `events is required: the body has its array under ${name}`, { errors: NO_EVENTS })
+  throw new HttpError('invalid_request', `events is required: the body has its array under ${name}`, {
+    errors: NO_EVENTS,
+  })
 }
 
 /** An error for a body of several JSON values; undefined for any other invalid JSON. */

@@ -131,7 +131,7 @@ function* readObjects(objects: Iterable<object>, options: ReadingOptions): Slice
   let chars = 0
   for (const event of objects) {
     const index = received++
-    if (received > eventsMax) throw new HttpError(413, `the body has more than ${eventsMax} events`)
+    if (received > eventsMax) throw new HttpError('too_many_events', `the body has more than ${eventsMax} events`)
     if (received % EVENTS_PER_YIELD === 0 || chars > CHARS_PER_YIELD) {
       chars = 0
       yield

@@ -161,7 +161,7 @@ class PayloadReader {
     const scan = newScan(this.#at)
     while (!this.#scanOn(scan)) yield
     if (this.#isTooLarge(scan, 1)) {
-      throw new HttpError(413, `the field ${JSON.stringify(cutText(name, 40))} ${TOO_MANY}`)
+      throw new HttpError('too_many_values', `the field ${JSON.stringify(cutText(name, 40))} ${TOO_MANY}`)
     }
     return this.#parse(this.#text.slice(scan.start, scan.at))
   }
@@ -259,7 +259,7 @@ class PayloadReader {
   /** @param more values of a piece that is not complete */
   #count(more: number): void {
     if (this.#values + more <= PAYLOAD_VALUES_MAX) return
-    throw new HttpError(413, `the body has more than ${PAYLOAD_VALUES_MAX} values`)
+    throw new HttpError('too_many_values', `the body has more than ${PAYLOAD_VALUES_MAX} values`)
   }
 
   #skipSpace(): void {

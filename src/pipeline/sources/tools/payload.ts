@@ -38,7 +38,7 @@ export function* readQuery(query: string, lists: readonly string[] = [], charset
  * @param charsetField as in `ToolRoute`
  */
 export function* readParameters(form: string, charsetField?: string): SlicedWork<Record<string, string>> {
-  if (hasTooManyParameters(form)) throw new HttpError(413, `the body or query ${TOO_MANY_PARAMETERS}`)
+  if (hasTooManyParameters(form)) throw new HttpError('too_many_parameters', `the body or query ${TOO_MANY_PARAMETERS}`)
   const decoder = charsetField === undefined ? undefined : declaredDecoder(form, charsetField)
   const parameters: [string, string][] = []
   for (const pair of form.split('&')) {
@@ -133,6 +133,6 @@ function* readData(data: string, lists: readonly string[]): SlicedWork<unknown> 
   const text = data.trim()
   if (!isBase64(text)) return yield* parsePayload(text, lists)
   const bytes = fromBase64(text)
-  if (bytes.length === 0) throw new HttpError(400, 'the body is empty')
+  if (bytes.length === 0) throw new HttpError('empty_body', 'the body is empty')
   return yield* parsePayload(bytes.toString('utf8'), lists)
 }

@@ -215,7 +215,7 @@ function noScript(title: string, from: string, path: string): OpenSourceRoute<ty
     method: 'GET',
     path,
     open: () => () => {
-      throw new HttpError(404, remedy)
+      throw new HttpError('unknown_path', remedy)
     },
   }
 }

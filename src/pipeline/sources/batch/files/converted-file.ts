@@ -33,7 +33,8 @@ export async function* convertedFile(
   async function* noted(source: AsyncIterable<Buffer>) {
     for await (const part of smallPieces(source)) {
       bytes += part.length
-      if (bytes > bytesMax) throw new HttpError(413, `the file must have at most ${bytesMax} bytes, decompressed`)
+      if (bytes > bytesMax)
+        throw new HttpError('body_too_large', `the file must have at most ${bytesMax} bytes, decompressed`)
       onBytes(part)
       yield part
     }
@@ -45,7 +46,7 @@ export async function* convertedFile(
     eventBytes += events.length
     if (eventBytes > eventBytesMax) {
       const far = `the first ${bytes} bytes of the file (without gzip) take more than ${eventBytesMax} bytes as NDJSON`
-      throw new HttpError(413, `${far}, where each row has the names of its columns`)
+      throw new HttpError('body_too_large', `${far}, where each row has the names of its columns`)
     }
     yield events
   }
