@@ -7,6 +7,8 @@ import { unmetRequirement } from './bootstrap/requirements.mjs'
 
 /** Commands of the program; the others are a developer's. */
 const PROGRAM_COMMANDS = ['start', 'doctor']
+const MODULES = { bench: '../bench/main.ts', chaos: '../test/chaos/run/main.ts', mutants: '../test/mutants/main.ts' }
+const COMMANDS = [...PROGRAM_COMMANDS, 'test', 'test:all', 'check', 'upgrade', ...Object.keys(MODULES)]
 
 const [command, ...args] = process.argv.slice(2)
 const unmet = unmetRequirement()
@@ -16,6 +18,9 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exi
 
 if (unmet !== undefined) {
   fail(unmet)
+} else if (!COMMANDS.includes(command)) {
+  const what = command === undefined ? 'a command is missing' : `there is no command ${JSON.stringify(command)}`
+  fail(`${what}: it is one of ${COMMANDS.join(', ')}; ./ipid --help lists those of the program`, 2)
 } else {
   try {
     const { ensurePackages } = await import('./bootstrap/packages.mjs')
@@ -56,12 +61,11 @@ async function develop() {
     const { pathWithRedis } = await import('../test/support/run-tests.mjs')
     process.env.PATH = await pathWithRedis()
   }
-  const modules = { bench: '../bench/main.ts', chaos: '../test/chaos/run/main.ts', mutants: '../test/mutants/main.ts' }
-  const { main } = await import(modules[command])
+  const { main } = await import(MODULES[command])
   await main(args)
 }
 
-function fail(reason) {
+function fail(reason, exitCode = 1) {
   process.stderr.write(`ipid: ${reason}\n`)
-  process.exitCode = 1
+  process.exitCode = exitCode
 }

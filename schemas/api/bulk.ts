@@ -5,16 +5,20 @@ import { LookupChoices, LookupResult } from './lookup.ts'
 /** Limits of one bulk lookup. */
 export const BULK_LIMITS = { ipsMax: 512, bodyMaxBytes: 1_048_576 } as const
 
-/** `POST /v1/bulk`. The schema has no limits of `ips`, because their errors are 400 and 413 and not 422. */
-export const BulkRequest = Type.Object({
-  ips: Type.Array(Type.String(), { description: `1 to ${BULK_LIMITS.ipsMax} IPv4 or IPv6 addresses` }),
-  ...LookupChoices.properties,
-})
-export type BulkRequest = Static<typeof BulkRequest>
-
 /** The way a bulk lookup is answered. */
-export const BulkMode = Type.Enum(['sync', 'async'])
+export const BulkMode = Type.Enum(['sync', 'async'], { description: 'sync when it is left out' })
 export type BulkMode = Static<typeof BulkMode>
+
+/** `POST /v1/bulk`. The schema has no limits of `ips`, because their errors are 400 and 413 and not 422. */
+export const BulkRequest = Type.Object(
+  {
+    ips: Type.Array(Type.String(), { description: `1 to ${BULK_LIMITS.ipsMax} IPv4 or IPv6 addresses` }),
+    mode: Type.Optional(BulkMode),
+    ...LookupChoices.properties,
+  },
+  { additionalProperties: false },
+)
+export type BulkRequest = Static<typeof BulkRequest>
 
 /** Result of an input that is not an address. */
 const InvalidAddress = Type.Object({ ip: Type.String(), status: Type.Literal('invalid_ip') })

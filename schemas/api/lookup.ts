@@ -32,6 +32,7 @@ const optionFields = {
     Type.Object(
       { allow: providerNames('Only these are asked'), deny: providerNames('These are not asked') },
       {
+        additionalProperties: false,
         description: 'Names of providers: the loaded data sets, and rdns, which is asked only if allow names it',
       },
     ),
@@ -57,13 +58,16 @@ export const LookupChoices = Type.Object(optionFields)
 export type LookupChoices = Static<typeof LookupChoices>
 
 /** `POST /v1/lookup` (schemas/README.md, Lookup); every field may be a query parameter instead. */
-export const LookupRequest = Type.Object({
-  ip: Type.String({
-    description:
-      'IPv4 or IPv6 address; IPv6 that contains an IPv4 address (mapped, NAT64, 6to4, Teredo) is looked up as IPv4',
-  }),
-  ...optionFields,
-})
+export const LookupRequest = Type.Object(
+  {
+    ip: Type.String({
+      description:
+        'IPv4 or IPv6 address; IPv6 that contains an IPv4 address (mapped, NAT64, 6to4, Teredo) is looked up as IPv4',
+    }),
+    ...optionFields,
+  },
+  { additionalProperties: false },
+)
 export type LookupRequest = Static<typeof LookupRequest>
 
 const resultFields = {

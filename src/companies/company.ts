@@ -98,15 +98,12 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const basis = await readBasis(reader, tenant, 'pages', zone)
   const rows = isCompanyEvent(basis, companyId)
   const ofIt = inCompanyIds(basis, [companyId])
-  // Two at a time, so that one call does not wait for its own slots.
-  const [[found], accounts] = await Promise.all([
-    reader.rows<StoredCompanyRow>(companySql(basis, companyId), of),
-    reader.rows<CompanySource>(accountsOf(rows), of),
-  ])
+  const [found] = await reader.rows<StoredCompanyRow>(companySql(basis, companyId), of)
   if (found === undefined) return undefined
   const { from, to } = shownDays(dayIn(zone, Date.parse(found.last_seen)), days, dayIn(zone, nowMs))
   const within = { ...of, from, to }
   const inDays = eventsWithin(WITHIN, zone)
+  // Two at a time, so that one call does not wait for its own slots.
   const [[[sets], [touches]], counts] = await Promise.all([
     reader
       .rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of)
@@ -120,9 +117,11 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
       .map(({ value, events }) => ({ value, events }))
   const perDay = kind('days').map(({ value, events, visits }) => ({ day: value, events, visits }))
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
-  const [events, [heat]] = await Promise.all([
+  const [events, [[heat], accounts]] = await Promise.all([
     reader.rows<EventRow>(eventsOf(rows + inDays), { ...within, from: recentFrom(perDay) ?? from }),
-    reader.rows<HeatRow>(heatSql(basis, ofIt), of),
+    reader
+      .rows<HeatRow>(heatSql(basis, ofIt), of)
+      .then(async (found) => [found, await reader.rows<CompanySource>(accountsOf(rows + inDays), within)] as const),
   ])
   return {
     company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0, ...shownTouches(touches) },

@@ -14,6 +14,7 @@ import { type Condition, conditionSql, leavesOf, mapLeaves } from './condition.t
 import { type CompanyCondition, type Corrected, knownCompanies, targetOf } from './corrected.ts'
 import { dayOf, eventsWithin, type Need, visitOf } from './days.ts'
 import { ownConditions, readOwnTerm } from './facts.ts'
+import { assertKnownTerm } from './known-values.ts'
 import { parseCondition } from './where.ts'
 
 const FIRST_DAY = '1900-01-01'
@@ -89,6 +90,13 @@ export function assertFilter(filter: CompanyFilter): void {
     .flatMap((value) => (Array.isArray(value) ? value : []))
     .reduce((sum, value) => sum + encodedChars(value), 0)
   if (chars > VALUES_MAX_CHARS) throw new InputError('the filter is too long: give fewer or shorter values')
+}
+
+/** Checks a filter that somebody gave just now as `assertFilter`, and that companies can have its values. @throws InputError */
+export function assertGivenFilter(filter: CompanyFilter): void {
+  assertFilter(filter)
+  const leaves = filter.condition === undefined ? [] : leavesOf(parseCondition(filter.condition))
+  for (const part of [filter, ...leaves]) assertKnownTerm(part)
 }
 
 function isMoment(text: string): boolean {

@@ -2,6 +2,7 @@ import { COMPANY_LIMITS, type CompanyFilter, NOT_KNOWN } from '../../schemas/com
 import { InputError } from '../run/errors.ts'
 import { allOf, anyOf, CONDITION_LIMITS, type Condition, fieldOf, leavesOf, notOf, WHOLE_FIELDS } from './condition.ts'
 import { readOwnTerm } from './facts.ts'
+import { countryCodeOf } from './known-values.ts'
 import { formatOwnTerm } from './own-term.ts'
 
 /*
@@ -55,15 +56,14 @@ const count = (name: 'visits' | 'events' | 'heat'): Terms => ({
   '<=': whole(`${name}_max`),
   '<': whole(`${name}_max`, -1),
 })
-const countryCode = (value: string) => (/^[a-z]{2}$/.test(value) ? value.toUpperCase() : value)
 
 /** The keys in the order of `formatWhere`. */
 const KEYS: Readonly<Record<string, Terms>> = {
   search: { '=': text('search'), '~': text('search') },
   industry: list('industry'),
   category: list('category'),
-  country: list('country', countryCode),
-  classification: list('classification'),
+  country: list('country', countryCodeOf),
+  classification: list('classification', (value) => value.toLowerCase()),
   source: list('source'),
   campaign: list('campaign'),
   first_channel: list('first_channel'),

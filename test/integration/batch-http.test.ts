@@ -80,7 +80,7 @@ describe('batch uploads over HTTP', () => {
     const send = (query: string, body: string | Buffer, headers: Record<string, string> = {}) =>
       upload(body, { 'content-type': 'text/csv', ...headers }, query)
     const mapped = '?map=Visitor%20IP=ip&map=Time=timestamp'
-    const answer = await send(`${mapped}&date-order=dmy`, gzipSync(csv), { 'content-encoding': 'gzip' })
+    const answer = await send(`${mapped}&date_order=dmy`, gzipSync(csv), { 'content-encoding': 'gzip' })
     assert.equal(answer.status, 202)
     const { job_id, received } = (await answer.json()) as BatchAccepted
     assert.equal(received, 3)
@@ -109,12 +109,30 @@ describe('batch uploads over HTTP', () => {
     await refused(422, /no column "ip"; it has Visitor IP, .*as in \?map=Visitor%20IP=ip$/, '', csv)
     await refused(422, /names a column "None"; the CSV header has/, '?map=None=ip', csv)
     await refused(422, /names "ip" twice/, '', 'ip,IP\n17.0.0.1,17.0.0.2\n')
-    await refused(422, /^date-order must be dmy or mdy/, '?date-order=ymd', csv)
+    await refused(422, /^date_order must be dmy or mdy/, '?date-order=ymd', csv)
     await refused(422, /^map is for a body with content-type: text\/csv/, mapped, '{}', {
       'content-type': 'application/x-ndjson',
     })
     await refused(400, /no events/, '', 'ip\n\n')
     await refused(400, /is empty/, '', '')
+  })
+
+  test('a body without lines is 415 with what to send, whatever its type is called', async () => {
+    const parquet = Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(64)])
+    const form = '--x\r\ncontent-disposition: form-data; name="file"\r\n\r\n{"ip":"17.0.0.1"}\r\n--x--\r\n'
+    for (const [type, body, remedy] of [
+      ['multipart/form-data; boundary=x', form, /NDJSON.*--data-binary @FILE/],
+      ['application/vnd.apache.parquet', parquet, /DuckDB/],
+      ['application/octet-stream', parquet, /^the body is Parquet/],
+      ['application/x-ndjson', gzipSync('{"ip":"17.0.0.1"}'), /content-encoding: gzip/],
+      ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'x', /as CSV/],
+      ['application/zip', 'x', /NDJSON/],
+    ] as const) {
+      const response = await upload(body, { 'content-type': type })
+      const { code, detail } = (await response.json()) as ErrorBody
+      assert.deepEqual([response.status, code], [415, 'unsupported_content_type'], type)
+      assert.match(detail, remedy, type)
+    }
   })
 
   test('an export of events is uploaded again: all columns, and those that a person chooses', async () => {

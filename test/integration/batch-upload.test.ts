@@ -104,6 +104,25 @@ test('the exit code is 1 when every row was rejected, by the command or by the s
   assert.equal(api.bodies.length, 1)
 })
 
+test('with --wait the exit code is 1 when a row was rejected, by the command or by the server, unless that is allowed', async (t) => {
+  const good = { ...summary, processed: 2, valid_ips: 2, rejected: 0, invalid_ip: 0, errors: [] }
+  let counts = {}
+  const api = await startApi(t, () => ({ ...running, status: 'completed', result_summary: { ...good, ...counts } }))
+  const upload = async (stdin: string, ...flags: string[]) => {
+    const args = ['batch', 'upload', '-', '--url', api.url, '--wait', ...flags]
+    const { code, stderr } = await runCommand(args, { env, stdin: [stdin] })
+    return [code, /^ipid: .*/m.exec(stderr)?.[0]]
+  }
+  const line = (text: string) => [1, `ipid: ${text} rejected: exit code 1, unless --allow-rejected is given`]
+  assert.deepEqual(await upload(CSV), [0, undefined])
+  const unreadable = 'ip,timestamp\n17.0.0.1,1795334400\n17.0.0.2,01/02/2026\n'
+  assert.deepEqual(await upload(unreadable), line('1 line was'))
+  assert.deepEqual(await upload(unreadable, '--allow-rejected'), [0, undefined])
+  counts = { valid_ips: 0, rejected: 1, invalid_ip: 1, processed: 3 }
+  assert.deepEqual(await upload(CSV), line('2 lines were'))
+  assert.deepEqual(await upload(CSV, '--allow-rejected', '--json'), [0, undefined])
+})
+
 test('unreadable rows are counted beside the rows that were sent', async (t) => {
   const api = await startApi(t, () => running)
   const stdin = ['visitor_ip,timestamp\n17.0.0.1,1795334400\n17.0.0.2,01/02/2026\n']

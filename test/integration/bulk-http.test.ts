@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { ErrorBody } from '../../schemas/api/error.ts'
 import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts'
 import { ACME, freeQuota, lookupOf, TestLookups } from '../support/lookups.ts'
 import { bufferBytes } from '../support/memory.ts'
@@ -158,4 +159,22 @@ test('a slow reader costs no memory and delays no other client; lookups stop whe
   await connection.untilClosed()
   for (let i = 0; i < 30; i++) await fetch(`${url}/healthz`)
   assert.ok(lookups.asked.length < 250)
+})
+
+test('the mode may be in the body, and an unknown option is refused before it costs quota', async (t) => {
+  const { post, quota } = await startBulk(t)
+  const ips = ['198.51.100.7']
+  for (const [body, query, path] of [
+    [{ ips, mod: 'async' }, '', 'mod'],
+    [{ ips, mode: 'later' }, '', 'mode'],
+    [{ ips }, '?mode=later', 'mode'],
+    [{ ips }, '?mode=sync&mode=async', 'mode'],
+    [{ ips }, '?moed=async', 'moed'],
+  ] as const) {
+    const answer = await post(body, query)
+    const { errors } = (await answer.json()) as ErrorBody
+    assert.deepEqual([answer.status, errors?.[0]?.path], [422, path])
+  }
+  assert.equal(quota.used, 0)
+  assert.equal((await post({ ips, mode: 'sync' }, '?mode=async')).status, 200)
 })

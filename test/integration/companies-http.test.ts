@@ -94,6 +94,7 @@ test('programs read the companies of their tenant, page by page and filtered', a
   const nextDay = await ofTomorrow.page('acme', { new_days: 1 })
   assert.deepEqual(nextDay.rows, [], 'a company is new for that many days')
   assert.deepEqual(await ids('?country=DE&country=FR&country!=DE'), ['b.example'])
+  assert.deepEqual(await ids('?country=germany&country=FR&country!=Germany'), ['b.example'])
   assert.deepEqual(await ids('?industry=Food, drink'), ['a.example'])
   assert.deepEqual(await ids(`?where=${encodeURIComponent('industry="Food, drink",source=Website')}`), ['a.example'])
   assert.deepEqual(await ids('?where=country=FR&country=DE&days=60&limit=2'), ['a.example', 'b.example'])
@@ -198,9 +199,14 @@ test('a wrong question about companies is refused with its fault', async (t) => 
     ['?limit=1&limit=2', 422, /^limit must be given once$/],
     ['?cursor=%20', 422, /^cursor must be a next_cursor of an answer$/],
     ['?cursor=', 422, /^cursor must be/],
-    ['?updated_since=yesterday', 422, /^updated_since must be an RFC 3339 date-time$/],
+    ['?updated_since=yesterday', 422, /^updated_since must be an RFC 3339 date-time, such as/],
     ['?colour=red', 422, /^"colour=red": there is no filter "colour"\. Keys: search, industry/],
     ['?fit=great', 422, /^fit: must be good, ok, poor, -$/],
+    ['?country=Germny', 422, /^country: "Germny" must be a country as ISO 3166-1 alpha-2.*did you mean DE, Germany\?$/],
+    ['?where=country!=XQ', 422, /^country_not: "XQ" must be a country/],
+    ['?condition=(country=Foo%20or%20visits>=2)', 422, /^country: "Foo" must be/],
+    ['?classification=zzz', 422, /^classification: "zzz" must be one of business, education, government/],
+    ['?last_channel=mail', 422, /^last_channel: "mail" must be one of .*email/],
     ['?days=0', 422, /^days /],
     ['?from=2026-02-30', 422, /^from: must be a date/],
     ['?where=country', 422, /^"country": must be KEY, an operator and a value/],
@@ -210,6 +216,7 @@ test('a wrong question about companies is refused with its fault', async (t) => 
     ['?segment=Nobody', 422, /^segment must be the name of a saved segment$/],
     [`/${'x'.repeat(501)}`, 422, /^company_id must be at most 500 characters$/],
     ['/a.example?days=367', 422, /^days must be a whole number from 1 to 366$/],
+    ['/a.example?day=3', 422, /^day is unknown: did you mean days\? Allowed are days$/],
     ['/%ff', 400, /^company_id is not percent-encoded UTF-8$/],
     ['/a.example', 404, /^there is no such company$/],
   ]
@@ -275,7 +282,7 @@ test('programs import a list of companies, see first what it does, and get error
     ['?map=Nothing=domain', list, 422, /the list has no column “Nothing”/],
     ['?map=State=size', list, 422, /“State” cannot become “size”/],
     ['?dry_run=yes', list, 422, /^dry_run must be true or false$/],
-    ['?dry-run=true', list, 422, /^dry-run is unknown: there are map, dry_run/],
+    ['?dry-run=true', list, 422, /^dry-run is unknown: did you mean dry_run\? Allowed are map, dry_run/],
     ['?date_order=ymd', list, 422, /^date_order /],
     ['?change_id=1', list, 422, /^change_id /],
     ['?encoding=klingon', list, 422, /^encoding must be a name such as windows-1252/],

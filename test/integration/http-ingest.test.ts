@@ -34,6 +34,8 @@ test('events are answered in order, after the intake has all that are kept', asy
   assert.equal(answer.status, 200)
   assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8')
   assert.equal(answer.headers.get('x-request-id'), 'mine 1')
+  assert.equal(answer.headers.get('ratelimit-policy'), '20;w=4')
+  assert.equal(answer.headers.get('cache-control'), 'no-store')
   assert.equal(answer.headers.get('ratelimit-limit'), '20')
   assert.equal(answer.headers.get('ratelimit-remaining'), '19')
   assert.equal(answer.headers.get('ratelimit-reset'), '1')

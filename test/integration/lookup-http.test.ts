@@ -123,7 +123,11 @@ test('every field may be a query parameter, lists repeated or comma-separated; t
   assert.deepEqual(lookups.asked.at(-1)?.options, { ...denied, allow: ['companies'], hostname: false })
   await post({ ip: '198.51.100.7', 'providers.deny': ['rdns'] })
   assert.deepEqual(lookups.asked.at(-1)?.options.deny, ['rdns'], 'the name with a dot, as a field of the body')
-  for (const encoded of ['?ip=%3A%3affff%3A198.51.100.7', '?%69p=198.51.100.7', '?fields=&ip=198.51.100.7&x=%2C&&y']) {
+  for (const encoded of [
+    '?ip=%3A%3affff%3A198.51.100.7',
+    '?%69p=198.51.100.7',
+    '?fields=&ip=198.51.100.7&redact=%2C&&',
+  ]) {
     const answer = await post('', encoded)
     assert.deepEqual([answer.status, answer.json.data], [200, ACME], encoded)
   }
@@ -169,6 +173,11 @@ test('a bad request is 400 or 422, says where, and is free', async (t) => {
     [422, { ip, quality_min: -1 }, '', 'quality_min'],
     [422, { ip, quality_min: 101 }, '', 'quality_min'],
     [422, `{"ip":"${ip}","quality_min":1e999}`, '', 'quality_min'],
+    [422, { ip, feilds: ['asn'] }, '', 'feilds', /^feilds is unknown: did you mean fields\? Allowed are ip, /],
+    [422, { ip, colour: 'red' }, '', 'colour', /^colour is unknown: allowed are ip, /],
+    [422, { ip, providers: { alow: ['rdns'] } }, '', 'providers.alow', /did you mean allow\?/],
+    [422, { ip }, '?quality=5', 'quality', /^quality is unknown: allowed are /],
+    [422, '', `?ip=${ip}&feilds=asn`, 'feilds', /did you mean fields\?/],
   ]
   for (const [status, body, query, path, detail] of wrong) {
     const answer = await post(body, query)

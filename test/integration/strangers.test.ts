@@ -203,7 +203,15 @@ test('a large payload is parsed a few events at a time, and each event once', as
 
 test('events with a browser key count by their number and size, also those that are not stored', async (t) => {
   const taken: number[] = []
-  const left = { name: 'event rate limit', limit: 1_000, left: 0, used: 0, resetAt: '', resetSeconds: 1 }
+  const left = {
+    name: 'event rate limit',
+    limit: 1_000,
+    left: 0,
+    used: 0,
+    windowSeconds: 4,
+    resetAt: '',
+    resetSeconds: 1,
+  }
   const browserEvents: Limiter = {
     take: (_, tokens) => ({ ...left, allowed: taken.push(tokens) < 6, retryAfterSeconds: 7 }),
   }

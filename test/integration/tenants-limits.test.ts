@@ -218,7 +218,7 @@ test('a bucket says when it is full again, and when the next token comes', async
     { ...all[0]!, resetSeconds: 0 },
     {
       ...{ name: 'rate limit', allowed: true, limit: 20, left: 19, used: 1 },
-      ...{ resetAt: '', resetSeconds: 0, retryAfterSeconds: 0 },
+      ...{ windowSeconds: 200_000, resetAt: '', resetSeconds: 0, retryAfterSeconds: 0 },
     },
   )
   const { retryAfterSeconds, resetSeconds } = all[20]!
@@ -255,7 +255,7 @@ test('a quota refuses whole requests, says when it restarts, and restarts with e
   const first = await one.take(who, 4)
   assert.deepEqual(first, {
     ...{ name: 'daily quota', allowed: true, limit: 10, left: 6, used: 4 },
-    ...{ resetAt: '2026-11-22T00:00:00+00:00', resetSeconds: 30, retryAfterSeconds: 0 },
+    ...{ windowSeconds: 86_400, resetAt: '2026-11-22T00:00:00+00:00', resetSeconds: 30, retryAfterSeconds: 0 },
   })
   assert.deepEqual(await other.take(who, 7), { ...first, allowed: false, retryAfterSeconds: 30 })
   clock.nowMs += 30_000

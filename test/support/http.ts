@@ -36,7 +36,7 @@ export const acme: Caller = {
 
 export const oneKey: Authenticator = { authenticate: (rawKey) => (rawKey === API_KEY ? acme : undefined) }
 
-const decision = { name: 'rate limit', limit: 20, resetAt: '' }
+const decision = { name: 'rate limit', limit: 20, windowSeconds: 4, resetAt: '' }
 /** Allows everything. */
 export const noLimit: Limiter = {
   take: async () => ({ ...decision, allowed: true, left: 19, used: 1, resetSeconds: 1, retryAfterSeconds: 0 }),

@@ -58,7 +58,12 @@ export function freeQuota(): Limiter & { used: number } {
     used: 0,
     async take(_caller, lookups) {
       this.used += lookups
-      const reset = { resetAt: '2026-11-22T00:00:00+00:00', resetSeconds: 60, retryAfterSeconds: 0 }
+      const reset = {
+        resetAt: '2026-11-22T00:00:00+00:00',
+        windowSeconds: 86_400,
+        resetSeconds: 60,
+        retryAfterSeconds: 0,
+      }
       return {
         name: 'daily quota',
         allowed: true,

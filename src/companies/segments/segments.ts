@@ -7,7 +7,7 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { orUnavailable } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import { assertFilter } from '../filter.ts'
+import { assertGivenFilter } from '../filter.ts'
 import { formatWhere, parseWhere } from '../where.ts'
 
 const writeScript = loadScript(import.meta.url, './redis/writeSegment-2.lua')
@@ -117,7 +117,7 @@ function nameTaken(tenantId: string, name: string): InputError {
 /** The filter in one spelling. @throws InputError */
 function canonicalWhere(text: string): string {
   const filter = parseWhere(text)
-  assertFilter(filter)
+  assertGivenFilter(filter)
   const where = formatWhere(filter)
   if (where.length <= SEGMENT_LIMITS.whereMaxChars) return where
   throw new InputError(`the filter is longer than ${SEGMENT_LIMITS.whereMaxChars} characters: give fewer values`)

@@ -53,7 +53,11 @@ export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> 
 
 const HEADERS = {
   'X-Request-Id': header("The caller's, if it sent one of 1 to 128 printable characters", 'string'),
-  'RateLimit-Limit': header("Size of the tenant's token bucket", 'integer'),
+  'RateLimit-Policy': header(
+    'Requests that are allowed in w seconds: the burst, and the time in which an empty bucket fills. 500;w=5 is 100 a second',
+    'string',
+  ),
+  'RateLimit-Limit': header("Size of the tenant's token bucket: its burst", 'integer'),
   'RateLimit-Remaining': header('Tokens left', 'integer'),
   'RateLimit-Reset': header('Seconds until the bucket is full again', 'integer'),
   'Retry-After': header('Seconds to wait before the next try', 'integer'),
@@ -61,7 +65,12 @@ const HEADERS = {
 }
 type HeaderName = keyof typeof HEADERS
 
-const RATE_HEADERS: readonly HeaderName[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+const RATE_HEADERS: readonly HeaderName[] = [
+  'RateLimit-Policy',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+]
 
 function header(description: string, type: string) {
   return { description, schema: { type } }

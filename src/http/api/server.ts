@@ -11,6 +11,7 @@ import { createServer, type HttpServer, type ServerOptions, type Target } from '
 import type { ClientOf } from '../engine/traffic.ts'
 import { trustedProxies } from '../engine/trusted-proxies.ts'
 import { errorResponse, explainAs } from '../route/errors.ts'
+import { assertParameters } from '../route/query.ts'
 import type { KeyedRoute, OpenRoute, Route } from '../route/route.ts'
 import { whyNoCaller } from './no-caller.ts'
 import { clientNetwork, UnknownKeys } from './unknown-keys.ts'
@@ -55,6 +56,8 @@ function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse
     exchange.assertBody()
     return route.handle(exchange)
   }
+  // Answers to a key are nobody else's (RFC 9111 section 3.5 speaks of `authorization` only).
+  if (route.sourceKind === undefined) exchange.addHeader('cache-control', 'no-store')
   return andThen(callerOf(route, exchange, guards), (caller) => admit(route, exchange, caller, guards))
 }
 
@@ -118,6 +121,9 @@ function handle(
   addRate(exchange, rate)
   if (!rate.allowed) throw tooMany(`${rate.name} exceeded`, rate.retryAfterSeconds, 'rate')
   exchange.assertBody()
+  const { query } = exchange.request
+  if (query !== '' && route.operation !== undefined && route.sourceKind === undefined)
+    assertParameters(route.operation, query)
   return route.handle(exchange, caller)
 }
 
@@ -131,6 +137,7 @@ function addCors(exchange: Exchange): void {
 }
 
 function addRate(exchange: Exchange, rate: LimitDecision): void {
+  exchange.addHeader('ratelimit-policy', `${rate.limit};w=${rate.windowSeconds}`)
   exchange.addHeader('ratelimit-limit', String(rate.limit))
   exchange.addHeader('ratelimit-remaining', String(rate.left))
   exchange.addHeader('ratelimit-reset', String(rate.resetSeconds))

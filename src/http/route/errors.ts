@@ -16,7 +16,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   408: `The body arrived too slowly: ${tooLittle(DEFAULT_HTTP_LIMITS)} while there was room for it`,
   409: 'The job has ended already',
   413: 'Payload too large: too many events, addresses, lines, values, parameters or bytes, as sent or decoded',
-  415: 'The content-encoding is not gzip; paths of sources also take deflate, br and, with Node.js 22.15 or newer, zstd',
+  415: 'The content-encoding is not gzip (paths of sources also take deflate, br and, with Node.js 22.15 or newer, zstd), or an upload has no lines',
   422: 'Schema mismatch: something required is missing, or has the wrong type',
   429: 'Rate limit, daily lookup quota, number of unfinished jobs or number of unknown keys exceeded, or the service is full: wait for the seconds in retry-after',
   500: 'Server error: try again with exponential backoff',

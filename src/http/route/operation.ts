@@ -7,6 +7,8 @@ export interface Operation {
   readonly summary: string
   readonly description?: string
   readonly parameters?: readonly Parameter[]
+  /** Its query has terms such as `visits>=3` too, so it finds unknown ones itself. */
+  readonly takesTerms?: boolean
   /** `also`: another content type that it takes. */
   readonly body?: Content & { readonly optional?: boolean; readonly also?: Content }
   /** By status. */
@@ -21,6 +23,8 @@ export interface Parameter {
   readonly required: boolean
   readonly description: string
   readonly schema: TSchema
+  /** An earlier name, which is still answered. */
+  readonly deprecated?: boolean
 }
 
 export interface Content {

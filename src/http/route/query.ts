@@ -1,4 +1,7 @@
+import { cutText } from '../../run/cut-text.ts'
+import { unknownName } from '../../run/nearest-name.ts'
 import { HttpError } from '../engine/http-error.ts'
+import type { Operation } from './operation.ts'
 import { schemaError } from './schema.ts'
 
 /** Values by name, in the order of the query. Names keep their dots. */
@@ -21,6 +24,22 @@ export function parseQuery(query: string): Query {
   }
   return values
 }
+
+/**
+ * Refuses a parameter that an operation does not have: a misspelt option would change nothing, and nobody would see it. An operation
+ * without any has none that could be misspelt.
+ * @throws HttpError 400 as `parseQuery`; 422 with the nearest name
+ */
+export function assertParameters({ parameters = [], takesTerms = false }: Operation, query: string): void {
+  const known = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name] : []))
+  if (known.length === 0 || takesTerms) return
+  const unknown = [...parseQuery(query).keys()].filter((name) => !known.includes(name))
+  if (unknown.length === 0) return
+  throw schemaError(unknown.map((name) => ({ path: cutText(name, NAME_MAX_CHARS), message: unknownName(name, known) })))
+}
+
+/** Longest part of an unknown name that an error repeats. */
+const NAME_MAX_CHARS = 100
 
 /** The value of a parameter that may be given once. @throws HttpError 422 when it is given more often */
 export function single(query: Query, name: string): string | undefined {

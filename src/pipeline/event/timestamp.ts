@@ -86,8 +86,7 @@ function isLeapYear(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 }
 
-/** Leap seconds are inserted at the end of a UTC month (RFC 3339 section 5.7), so the next second starts a month. */
+/** A leap second is the last one of a UTC day. Tables of them change, so every day may have one (RFC 3339 section 5.6). */
 function isLeapSecond(followingMs: number): boolean {
-  const date = new Date(followingMs)
-  return followingMs % 86_400_000 === 0 && date.getUTCDate() === 1
+  return followingMs % 86_400_000 === 0
 }

@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 import type { ErrorBody } from '../../../schemas/api/error.ts'
 import { cutText } from '../../run/cut-text.ts'
+import { unknownName } from '../../run/nearest-name.ts'
 import { parseTimestamp } from './timestamp.ts'
 
 /** Most errors to list for one value. */
@@ -53,20 +54,20 @@ function fieldError(error: ErrorObject): FieldError {
     case 'required':
       return { path: field(String(error.params.missingProperty)), message: 'is required' }
     case 'additionalProperties':
-      return { path: field(shortened(String(error.params.additionalProperty))), message: unknownFieldMessage(error) }
+      return unknownField(error, field)
     default:
       return { path, message: messageOf(error) }
   }
 }
 
+function unknownField({ params, parentSchema }: ErrorObject, field: (name: string) => string): FieldError {
+  const name = shortened(String(params.additionalProperty))
+  return { path: field(name), message: unknownName(name, Object.keys((parentSchema?.properties ?? {}) as object)) }
+}
+
 function shortened(name: string): string {
   if (name.length <= UNKNOWN_NAME_MAX_CHARS) return name
   return `${cutText(name, UNKNOWN_NAME_MAX_CHARS)}…`
-}
-
-function unknownFieldMessage({ parentSchema }: ErrorObject): string {
-  const names = Object.keys((parentSchema?.properties ?? {}) as object)
-  return names.length === 0 ? 'is unknown: no field is allowed here' : `is unknown: allowed are ${names.join(', ')}`
 }
 
 /** `/events/3/ip` → `events[3].ip` */
@@ -94,7 +95,7 @@ function messageOf({ keyword, params, message }: ErrorObject): string {
     case 'enum':
       return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
     case 'format':
-      return 'must be an RFC 3339 date-time between 1900 and 2299'
+      return 'must be an RFC 3339 date-time between 1900 and 2299, such as 2026-11-21T10:20:30Z'
     default:
       return message ?? 'is not valid'
   }

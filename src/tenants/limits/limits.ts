@@ -95,6 +95,8 @@ export interface LimitDecision {
   readonly left: number
   /** `limit` - `left` */
   readonly used: number
+  /** Seconds in which the limit holds: those of a window, or those in which an empty bucket fills. */
+  readonly windowSeconds: number
   /** When the next window starts, like `2026-11-22T00:00:00+00:00`; `''`: a bucket. */
   readonly resetAt: string
   /** Seconds until all tokens are back, rounded up; of a window at least 1. */
@@ -180,6 +182,7 @@ export class SharedLimit implements Limiter, Service {
             name,
             allowed,
             limit,
+            windowSeconds: Math.ceil(limit / rate),
             left: whole,
             used: limit - whole,
             resetAt: '',
@@ -193,14 +196,25 @@ export class SharedLimit implements Limiter, Service {
     if (!this.#window || nowMs < this.#window.startMs || nowMs >= this.#window.endMs) {
       this.#window = windowAt(refill, nowMs)
     }
-    const { window, endMs, resetAt, keptMs } = this.#window
+    const { window, startMs, endMs, resetAt, keptMs } = this.#window
+    const windowSeconds = (endMs - startMs) / 1_000
     const key = keys.tokens(tenant.id, counter, SCOPES[scope](caller), window)
     const resetSeconds = Math.max(1, Math.ceil((endMs - nowMs) / 1_000))
     return {
       counter: { key, size: limit, rate: 0, keptMs },
       decide({ allowed, left }) {
         const retryAfterSeconds = allowed ? 0 : resetSeconds
-        return { name, allowed, limit, left, used: limit - left, resetAt, resetSeconds, retryAfterSeconds }
+        return {
+          name,
+          allowed,
+          limit,
+          windowSeconds,
+          left,
+          used: limit - left,
+          resetAt,
+          resetSeconds,
+          retryAfterSeconds,
+        }
       },
     }
   }

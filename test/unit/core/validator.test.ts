@@ -58,9 +58,18 @@ test('every field is checked against its type and its limits', () => {
     [JSON.parse('{"session_id":1e999}'), 'session_id must be an integer'],
     [{ session_id: 2 ** 53 }, 'session_id must be at most 9007199254740991'],
     [{ session_id: -(2 ** 53) }, 'session_id must be at least -9007199254740991'],
-    [{ timestamp: 'yesterday' }, 'timestamp must be an RFC 3339 date-time between 1900 and 2299'],
-    [{ timestamp: '2026-11-21' }, 'timestamp must be an RFC 3339 date-time between 1900 and 2299'],
-    [{ timestamp: '2026-02-30T00:00:00Z' }, 'timestamp must be an RFC 3339 date-time between 1900 and 2299'],
+    [
+      { timestamp: 'yesterday' },
+      'timestamp must be an RFC 3339 date-time between 1900 and 2299, such as 2026-11-21T10:20:30Z',
+    ],
+    [
+      { timestamp: '2026-11-21' },
+      'timestamp must be an RFC 3339 date-time between 1900 and 2299, such as 2026-11-21T10:20:30Z',
+    ],
+    [
+      { timestamp: '2026-02-30T00:00:00Z' },
+      'timestamp must be an RFC 3339 date-time between 1900 and 2299, such as 2026-11-21T10:20:30Z',
+    ],
     [{ timestamp: 1_700_000_000 }, 'timestamp must be a string'],
   ]
   for (const [fields, expected] of cases) {

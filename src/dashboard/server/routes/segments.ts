@@ -8,7 +8,7 @@ import {
 } from '../../../../schemas/dashboard/segments.ts'
 import type { AlertAdmin } from '../../../alerts/admin.ts'
 import { removeSegment } from '../../../alerts/remove-segment.ts'
-import { assertFilter } from '../../../companies/filter.ts'
+import { assertGivenFilter } from '../../../companies/filter.ts'
 import type { Segment, Segments } from '../../../companies/segments/segments.ts'
 import { formatWhere, parseWhere } from '../../../companies/where.ts'
 import type { CrmAdmin } from '../../../crm/admin.ts'
@@ -74,7 +74,7 @@ export function segmentRoutes({ segments, alerts, exports, crm: { crm } }: Segme
 }
 
 function whereOf(filter: CompanyFilter): string {
-  assertFilter(filter)
+  assertGivenFilter(filter)
   const where = formatWhere(filter)
   if (where === '') throw new InputError('a segment needs a filter: choose one on the list of companies first')
   return where

@@ -1,4 +1,4 @@
-import { BULK_LIMITS, BulkAccepted, BulkMode, BulkRequest, BulkResult } from '../../../../schemas/api/bulk.ts'
+import { BULK_LIMITS, BulkAccepted, type BulkMode, BulkRequest, BulkResult } from '../../../../schemas/api/bulk.ts'
 import type { LookupChoices } from '../../../../schemas/api/lookup.ts'
 import { tenantLookups } from '../../../enrichment/judge.ts'
 import type { BulkJobs } from '../../../lookup/bulk.ts'
@@ -37,9 +37,8 @@ export function bulkRoute(parts: BulkParts): Route {
       assertObject(request, '{"ips": ["203.0.113.7"]}', { array: `, as jq '{ips: .}' makes it` })
       assertCount(request)
       assertSchema(validate, request)
-      const mode = readMode(query)
       assertProviders(request, parts.lookups)
-      const { ips, fields, redact, providers, deadline_ms, quality_min } = request
+      const { ips, mode = readMode(query), fields, redact, providers, deadline_ms, quality_min } = request
       const choices = { fields, redact, providers, deadline_ms, quality_min }
       return mode === 'sync' ? respondNow(caller, ips, choices, parts) : queueJob(caller, ips, choices, parts)
     },
@@ -91,13 +90,12 @@ function assertCount(request: unknown): void {
   }
 }
 
+/** The mode alone leaves an empty body empty, so it is not merged like the options. */
 function readMode(query: Query): BulkMode {
   const [mode = 'sync', ...more] = query.get('mode') ?? []
   if (more.length === 0 && (mode === 'sync' || mode === 'async')) return mode
   throw schemaError([{ path: 'mode', message: 'must be sync or async' }])
 }
-
-const { ips: _ips, ...optionProperties } = BulkRequest.properties
 
 const operation: Operation = {
   id: 'bulk',
@@ -106,10 +104,7 @@ const operation: Operation = {
     'mode=sync streams one line of JSON for each address, in their order, as fast as it is read. mode=async queues a job, ' +
     'whose results are kept for 24 hours. The options hold for each address. Every valid address counts 1 toward the daily ' +
     'quota; a request that would exceed it is refused as a whole, 429. A body has at most 1 MiB. The number of queued and running jobs of a tenant is limited.',
-  parameters: [
-    { name: 'mode', in: 'query', required: false, description: 'sync when it is left out', schema: BulkMode },
-    ...queryParameters(optionProperties),
-  ],
+  parameters: queryParameters(BulkRequest.properties),
   body: { schema: BulkRequest, example: { ips: ['203.0.113.7', '2001:db8::7', 'no address'] } },
   responses: {
     200: {

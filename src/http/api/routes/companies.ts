@@ -3,7 +3,7 @@ import { ApiCompanyAnswer, COMPANIES_API_LIMITS, CompaniesAnswer } from '../../.
 import { COMPANY_LIMITS, CompanyFilter } from '../../../../schemas/companies.ts'
 import { SEGMENT_LIMITS } from '../../../../schemas/segment.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
-import { assertFilter } from '../../../companies/filter.ts'
+import { assertFilter, assertGivenFilter } from '../../../companies/filter.ts'
 import { narrowed, SINGLE_VALUED } from '../../../companies/narrow.ts'
 import type { Segments } from '../../../companies/segments/segments.ts'
 import { formatWhere, parseTerms, parseWhere } from '../../../companies/where.ts'
@@ -47,7 +47,7 @@ export function companiesRoute(companies: Pick<ClickHouseCompanies, 'part'>, seg
       const segment = own.get('segment')
       const base = segment === undefined ? {} : await filterOfSegment(segments, tenant.id, segment)
       const filter = asFieldError('', () => {
-        assertFilter(further)
+        assertGivenFilter(further)
         const both = narrowed(base, further)
         if (both !== undefined) assertFilter(both)
         return both
@@ -139,7 +139,10 @@ function termsOf(where: string): string[] {
 function momentOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const ms = parseTimestamp(text)
-  if (Number.isNaN(ms)) throw schemaError([{ path: 'updated_since', message: 'must be an RFC 3339 date-time' }])
+  if (Number.isNaN(ms))
+    throw schemaError([
+      { path: 'updated_since', message: 'must be an RFC 3339 date-time, such as 2026-11-21T10:20:30Z' },
+    ])
   return ms
 }
 
@@ -186,6 +189,7 @@ const TERMS = Object.entries(CompanyFilter.properties).map(([name, schema]) => (
 const listOperation: Operation = {
   id: 'companies',
   summary: 'The companies of a tenant',
+  takesTerms: true,
   description:
     'An extension. All filters must hold, and a repeated one means any of its values. Besides `visits_min=3` the query may say ' +
     '`visits>=3`, `country!=US` and `page~/pricing`, which is `page_contains=/pricing`. Companies come in the order of their ids, which no event changes: with the same ' +

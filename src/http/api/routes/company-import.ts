@@ -13,7 +13,6 @@ import { parseQuery, single } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
 import { assertSchema, schemaError } from '../../route/schema.ts'
 
-const PARAMETERS = ['map', 'dry_run', 'clear_empty', 'date_order', 'encoding', 'change_id']
 const FLAGS: Readonly<Record<string, boolean>> = { true: true, false: false }
 
 /** `POST /v1/companies`: facts about companies from a CSV file. */
@@ -40,12 +39,9 @@ export function companyImportRoute(imports: Pick<CompanyImports, 'import'>): Rou
   }
 }
 
-/** @throws HttpError 422 for a parameter that is unknown, or given twice */
+/** @throws HttpError 422 for a parameter that is given twice */
 function choiceOf(text: string): object {
   const query = parseQuery(text)
-  const unknown = [...query.keys()].find((name) => !PARAMETERS.includes(name))
-  if (unknown !== undefined)
-    throw schemaError([{ path: unknown, message: `is unknown: there are ${PARAMETERS.join(', ')}` }])
   const one = (name: string) => {
     const value = single(query, name)
     return value === undefined ? {} : { [name]: value }

@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
+import { type FixedContent, fixedContent, sendFixed } from '../../route/fixed-content.ts'
 import type { Route } from '../../route/route.ts'
 
 /** The package of the page, whose files are served as they are. */
@@ -56,7 +55,6 @@ const HEADERS: Readonly<Record<string, string>> = {
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
-  'cache-control': 'no-cache',
 }
 
 const SCRIPT = 'text/javascript; charset=utf-8'
@@ -77,30 +75,29 @@ function readPackageFile(name: string): Promise<Buffer> {
   return readFile(join(dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`)), name))
 }
 
-interface Content {
-  readonly plain: Buffer
-  readonly gzip: Buffer
-}
-
 /** `GET /docs`: the OpenAPI document as a page on which each operation can be tried. It needs no other server. */
 export function docsRoutes(): Route[] {
   // Two megabytes, read at the first request.
-  const contents = new Map<string, Promise<Content>>()
+  const contents = new Map<string, Promise<FixedContent>>()
   const contentOf = (name: string, file: File) => {
     const known = contents.get(name)
     if (known !== undefined) return known
-    const content = compressed(file)
+    const content = file.read().then((bytes) => fixedContent(file.type, bytes))
     contents.set(name, content)
     // A failed read is tried again.
     content.catch(() => contents.delete(name))
     return content
   }
+  let page: Promise<FixedContent> | undefined
   return [
     {
       method: 'GET',
       path: '/docs',
       access: 'open',
-      handle: () => ({ status: 200, type: 'text/html; charset=utf-8', headers: HEADERS, body: HTML }),
+      async handle({ request }) {
+        page ??= fixedContent('text/html; charset=utf-8', Buffer.from(HTML))
+        return sendFixed(await page, request, HEADERS)
+      },
     },
     {
       method: 'GET',
@@ -110,20 +107,8 @@ export function docsRoutes(): Route[] {
         const name = request.parameters[0]!
         const file = Object.hasOwn(FILES, name) ? FILES[name]! : undefined
         if (file === undefined) throw new HttpError('unknown_path', 'this path does not exist')
-        const content = await contentOf(name, file)
-        const zipped = /\bgzip\b/.test(request.head.acceptEncoding)
-        return {
-          status: 200,
-          type: file.type,
-          headers: { ...HEADERS, vary: 'accept-encoding', ...(zipped && { 'content-encoding': 'gzip' }) },
-          body: zipped ? content.gzip : content.plain,
-        }
+        return sendFixed(await contentOf(name, file), request, HEADERS)
       },
     },
   ]
-}
-
-async function compressed({ read }: File): Promise<Content> {
-  const plain = await read()
-  return { plain, gzip: await promisify(gzip)(plain) }
 }

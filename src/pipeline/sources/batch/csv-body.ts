@@ -14,23 +14,26 @@ const LINES_MAX = 4 * BATCH_LIMITS.linesMax
 const PARAMETERS: Advice = {
   map: 'the parameter map',
   address: (column) => `as in ?map=${encodeURIComponent(column)}=ip`,
-  dateOrder: 'set ?date-order=dmy or mdy',
+  dateOrder: 'set ?date_order=dmy or mdy',
   encoding: 'if the body has another encoding, name it, as in content-type: text/csv; charset=windows-1252',
 }
+
+/** The second is that of version 0.2. */
+const DATE_ORDER_NAMES = ['date_order', 'date-order']
 
 /** How to read a body of CSV, by its content type and query; undefined when it is not CSV. */
 export function csvChoice(contentType: string, query: string): FileChoice | undefined {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim())
   const given = parseQuery(query)
   if (type.toLowerCase() !== 'text/csv') {
-    const unused = ['map', 'date-order'].find((name) => given.has(name))
+    const unused = ['map', ...DATE_ORDER_NAMES].find((name) => given.has(name))
     if (unused === undefined) return undefined
     throw schemaError([{ path: unused, message: 'is for a body with content-type: text/csv' }])
   }
-  const order = single(given, 'date-order')
+  const [order, ...others] = DATE_ORDER_NAMES.map((name) => single(given, name)).filter((value) => value !== undefined)
   const dateOrder = DATE_ORDERS.find((known) => known === order)
-  if (order !== undefined && dateOrder === undefined) {
-    throw schemaError([{ path: 'date-order', message: `must be ${DATE_ORDERS.join(' or ')}` }])
+  if (others.length > 0 || (order !== undefined && dateOrder === undefined)) {
+    throw schemaError([{ path: 'date_order', message: `must be ${DATE_ORDERS.join(' or ')}` }])
   }
   const map = keyMap(given.get('map') ?? [])
   return { format: 'csv', encoding: charsetOf(parameters), dateOrder, map, linesMax: LINES_MAX, advice: PARAMETERS }

@@ -8,8 +8,11 @@ import { FILE_LIMITS } from './files/converted-file.ts'
 import { DATE_ORDERS } from './files/timestamps.ts'
 import { batchJobRoute, batchJobsRoute, cancelBatchJobRoute } from './job-routes.ts'
 import { ndjsonBody } from './ndjson-body.ts'
+import { assertTextType } from './other-types.ts'
 import { readChunk } from './read-chunk.ts'
 import { receiveUpload } from './receive-upload.ts'
+
+const DATE_ORDER = Type.Union(DATE_ORDERS.map((order) => Type.Literal(order)))
 
 const uploadOperation: Operation = {
   id: 'uploadBatch',
@@ -31,11 +34,19 @@ const uploadOperation: Operation = {
       schema: Type.Array(Type.String()),
     },
     {
-      name: 'date-order',
+      name: 'date_order',
       in: 'query',
       required: false,
       description: 'For text/csv: how to read a date such as 01/02/2026. Without it, such a row is rejected',
-      schema: Type.Union(DATE_ORDERS.map((order) => Type.Literal(order))),
+      schema: DATE_ORDER,
+    },
+    {
+      name: 'date-order',
+      in: 'query',
+      required: false,
+      description: 'The name of `date_order` in version 0.2',
+      schema: DATE_ORDER,
+      deprecated: true,
     },
   ],
   body: {
@@ -64,6 +75,7 @@ const uploadRoute: SourceRoute = {
   open({ jobs }) {
     return async (exchange, caller) => {
       const { head, query } = exchange.request
+      assertTextType(head.contentType)
       const choice = csvChoice(head.contentType, query)
       const events = choice === undefined ? ndjsonBody(exchange.stream()) : csvBody(exchange.stream(), choice)
       const { jobId, received } = await receiveUpload(jobs, caller.tenant, events, {

@@ -72,7 +72,7 @@ test('an answer built from parts equals that of JSON.stringify', () => {
   for (let i = 0; i < 1_000; i++) {
     const limit = random(1_000)
     const used = random(1_200)
-    const reset = { resetAt: '2026-11-22T00:00:00+00:00', resetSeconds: 1, retryAfterSeconds: 0 }
+    const reset = { resetAt: '2026-11-22T00:00:00+00:00', windowSeconds: 86_400, resetSeconds: 1, retryAfterSeconds: 0 }
     const quota = { name: 'quota', allowed: true, limit, left: limit - used, used, ...reset }
     const group = () => random(65_536).toString(16)
     const ip = i % 2 === 0 ? `${random(256)}.0.${random(256)}.1` : `${group()}:${group().toUpperCase()}::${group()}`

@@ -13,6 +13,11 @@ export function exitCodeOf({ status, result_summary: summary }: BatchJob): numbe
   return isUseless ? EXIT_FAILED : 0
 }
 
+/** How many lines of a job, and of the rows that were not sent, are no events with a valid address. */
+export function rejectedIn({ result_summary: summary }: BatchJob, bad: BadRows): number {
+  return bad.count + (summary === null ? 0 : summary.rejected + summary.invalid_ip)
+}
+
 /** @param bad rows that were not sent */
 export function printAccepted(out: NodeJS.WritableStream, accepted: BatchAccepted, bad: BadRows): void {
   printPairs(out, [

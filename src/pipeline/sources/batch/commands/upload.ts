@@ -11,7 +11,7 @@ import { FORMATS, type Format, NoGoodRowsError } from '../files/event-file.ts'
 import { DATE_ORDERS, type DateOrder } from '../files/timestamps.ts'
 import type { BatchApi } from './api.ts'
 import { BadRows } from './bad-rows.ts'
-import { EXIT_FAILED, exitCodeOf, printAccepted, printBadRows, printJob } from './job-output.ts'
+import { EXIT_FAILED, exitCodeOf, printAccepted, printBadRows, printJob, rejectedIn } from './job-output.ts'
 import { progressBar } from './progress-bar.ts'
 import { openSource, type Source, type SourceChoice } from './source-file.ts'
 
@@ -25,6 +25,7 @@ export interface UploadChoice {
   readonly dateOrder?: string
   readonly encoding?: string
   readonly wait?: boolean
+  readonly allowRejected?: boolean
   readonly json?: boolean
 }
 
@@ -74,7 +75,11 @@ export async function uploadFile(
   }
   if (choice.json) printJson(context.stdout, { ...job, unreadable: bad })
   else printJob(context.stdout, job, bad)
-  return exitCodeOf(job)
+  const rejected = rejectedIn(job, bad)
+  if (job.status !== 'completed' || rejected === 0 || choice.allowRejected) return exitCodeOf(job)
+  const lines = `${numbered(rejected, 'line')} ${nounFor(rejected, 'was', 'were')} rejected`
+  printLine(context.stderr, `ipid: ${lines}: exit code 1, unless --allow-rejected is given`)
+  return EXIT_FAILED
 }
 
 /** Returns undefined when `stop` cancelled the upload. Nothing of the file is stored then. */
