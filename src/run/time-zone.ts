@@ -35,7 +35,10 @@ export function isTimeZone(name: string): boolean {
 }
 
 /** Names of all zones. */
-export const zoneNames = (): string[] => [UTC, ...Intl.supportedValuesOf('timeZone').filter((name) => !NOT_IN_CLICKHOUSE.has(name))]
+export const zoneNames = (): string[] => [
+  UTC,
+  ...Intl.supportedValuesOf('timeZone').filter((name) => !NOT_IN_CLICKHOUSE.has(name)),
+]
 
 /** The zone of this machine. */
 export const ownZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone
