@@ -64,6 +64,7 @@ describe('batch uploads over HTTP', () => {
     assert.equal(answer.status, 202)
     const { job_id, status, received } = (await answer.json()) as BatchAccepted
     assert.deepEqual([status, received], ['queued', 3])
+    assert.equal(answer.headers.get('location'), `/v1/ingest/batch/${job_id}`)
     const job = await completed(job_id)
     assert.deepEqual(
       job.result_summary!.errors.map(({ line }) => line),

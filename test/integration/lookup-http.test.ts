@@ -133,6 +133,24 @@ test('every field may be a query parameter, lists repeated or comma-separated; t
   }
 })
 
+test('GET takes the same options from the query, and costs the same', async (t) => {
+  const { url, post, quota } = await startLookups(t)
+  const query = '?ip=198.51.100.7&fields=asn'
+  const answer = await fetch(`${url}/v1/lookup${query}`, { headers: { 'x-api-key': API_KEY } })
+  assert.equal(answer.status, 200)
+  const { quota: left, ...found } = (await answer.json()) as { quota: { daily_used: number } }
+  const { quota: after, ...same } = (await post('', query)).json
+  assert.deepEqual([found, left.daily_used, after.daily_used, quota.used], [same, 1, 2, 2])
+  for (const [wrong, status] of [
+    ['', 422],
+    ['?ip=x', 422],
+    ['?ip=198.51.100.7&feilds=asn', 422],
+  ] as const) {
+    assert.equal((await fetch(`${url}/v1/lookup${wrong}`, { headers: { 'x-api-key': API_KEY } })).status, status, wrong)
+  }
+  assert.equal((await fetch(`${url}/v1/lookup${query}`)).status, 401)
+})
+
 test('a bad request is 400 or 422, says where, and is free', async (t) => {
   const { post, quota, lookups } = await startLookups(t)
   const ip = '198.51.100.7'

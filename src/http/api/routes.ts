@@ -14,7 +14,7 @@ import { companyImportRoute } from './routes/company-import.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { eventRoute } from './routes/event.ts'
 import { healthzRoute } from './routes/healthz.ts'
-import { lookupRoute } from './routes/lookup.ts'
+import { lookupRoutes } from './routes/lookup.ts'
 import { openapiRoute } from './routes/openapi.ts'
 import { type Readiness, readyzRoute } from './routes/readyz.ts'
 import { unknownNetworksRoute } from './routes/unknown-networks.ts'
@@ -39,7 +39,7 @@ export interface RouteParts {
  * @throws StartupError when a source has the route of another operation
  */
 export function createRoutes(parts: RouteParts): Route[] {
-  const lookups = [lookupRoute(parts), bulkRoute(parts), bulkJobRoute(parts.bulkJobs)]
+  const lookups = [...lookupRoutes(parts), bulkRoute(parts), bulkJobRoute(parts.bulkJobs)]
   const others = [
     eventRoute(parts.receipts),
     companiesRoute(parts.companies, parts.segments),

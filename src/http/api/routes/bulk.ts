@@ -73,7 +73,8 @@ async function queueJob(
     const decision = await takeQuota(quota, caller, countAddresses(ips))
     await reservation.queue({ tenantId, ips, choices })
     const body = JSON.stringify({ job_id: reservation.jobId, status: 'queued' })
-    return { status: 202, headers: quotaHeaders(decision), body }
+    const location = `/v1/bulk/${reservation.jobId}`
+    return { status: 202, headers: { ...quotaHeaders(decision), location }, body }
   } catch (error) {
     await reservation.release().catch(() => {})
     throw error
@@ -123,7 +124,7 @@ const operation: Operation = {
     202: {
       description: 'mode=async: the job is queued',
       schema: BulkAccepted,
-      headers: QUOTA_HEADERS,
+      headers: { ...QUOTA_HEADERS, Location: 'Path of the job' },
       example: { job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', status: 'queued' },
     },
   },

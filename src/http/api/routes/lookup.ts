@@ -23,8 +23,8 @@ export interface LookupParts {
   readonly quota: Limiter
 }
 
-/** `POST /v1/lookup`: looks up one address. Stores nothing. */
-export function lookupRoute({ lookups, quota }: LookupParts): Route {
+/** `POST /v1/lookup`, and `GET` with query parameters alone: looks up one address. Stores nothing. */
+export function lookupRoutes({ lookups, quota }: LookupParts): Route[] {
   const validate = compileValidator(LookupRequest)
   const fullRequest = (text: string, query: string): LookupRequest => {
     const request = mergeRequest(text, parseQuery(query))
@@ -47,16 +47,25 @@ export function lookupRoute({ lookups, quota }: LookupParts): Route {
       return { status: 200, body: resultJson(request.ip, lookup, form, `,"quota":${quotaJson(decision)}`) }
     })
   }
-  return {
-    method: 'POST',
-    path: '/v1/lookup',
-    access: 'key',
-    bodyMaxBytes: LOOKUP_LIMITS.bodyMaxBytes,
-    operation,
-    handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> {
-      return andThen(exchange.text(), (text) => answer(text, exchange, caller))
+  return [
+    {
+      method: 'POST',
+      path: '/v1/lookup',
+      access: 'key',
+      bodyMaxBytes: LOOKUP_LIMITS.bodyMaxBytes,
+      operation,
+      handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> {
+        return andThen(exchange.text(), (text) => answer(text, exchange, caller))
+      },
     },
-  }
+    {
+      method: 'GET',
+      path: '/v1/lookup',
+      access: 'key',
+      operation: queryOperation,
+      handle: (exchange: Exchange, caller: Caller) => answer('{}', exchange, caller),
+    },
+  ]
 }
 
 /** The fields of a request as query parameters, for the OpenAPI document. */
@@ -110,4 +119,13 @@ const operation: Operation = {
     },
   },
   errors: [422],
+}
+
+const { body: _, ...withoutBody } = operation
+const queryOperation: Operation = {
+  ...withoutBody,
+  id: 'lookupByQuery',
+  summary: 'Looks up an IP address, in one line',
+  description:
+    'As `POST /v1/lookup` with query parameters only, for browsers and shells: `?ip=203.0.113.7&fields=asn`.',
 }

@@ -59,6 +59,7 @@ const uploadOperation: Operation = {
     202: {
       description: 'The job is queued',
       schema: BatchAccepted,
+      headers: { Location: 'Path of the job' },
       example: { job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', status: 'queued', received: 1_000 },
     },
   },
@@ -82,7 +83,8 @@ const uploadRoute: SourceRoute = {
         commit: () => exchange.commit(),
         ...(choice !== undefined && { file: { bytesMax: FILE_LIMITS.eventBytesMax } }),
       })
-      return { status: 202, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
+      const headers = { location: `/v1/ingest/batch/${jobId}` }
+      return { status: 202, headers, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
     }
   },
 }
