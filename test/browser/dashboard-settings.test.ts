@@ -129,7 +129,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     const { page, assertAccessible } = member
     await page.goto(`${origin}/t/acme/settings`)
     const save = async (zone: string) => {
-      await page.getByLabel('Time zone').fill(zone)
+      await page.getByRole('combobox', { name: 'Time zone' }).fill(zone)
       await page.getByRole('button', { name: 'Save time zone' }).click()
     }
     await save('Nowhere')
