@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { AFTER_DAYS_MAX, AFTER_DAYS_MIN, AFTER_DAYS_USUAL, LABEL_CHARS_MAX } from './dashboard/limits.ts'
-import { EXPORT_PERIODS, EXPORT_TIME } from './limits.ts'
+import { EXPORT_NAME, EXPORT_PERIODS, EXPORT_TIME } from './limits.ts'
 import { Maker } from './maker.ts'
 
 /** The occasion of an alert. */
 export const ALERT_TYPES = ['company.first_seen', 'company.returned', 'segment.entered', 'company.corrected'] as const
 export type AlertType = (typeof ALERT_TYPES)[number]
 
-/** The occasion of a record: that of an alert, or the schedule of a subscription to the digest. */
-export const RECORD_TYPES = [...ALERT_TYPES, 'digest'] as const
+/** The occasion of a record: that of an alert, the schedule of a subscription to the digest, or a file of an export. */
+export const RECORD_TYPES = [...ALERT_TYPES, 'digest', 'export'] as const
 
 /** The destination of an alert's messages. */
 export const ALERT_KINDS = ['webhook', 'slack', 'teams', 'email'] as const
@@ -16,9 +16,10 @@ export type AlertKind = (typeof ALERT_KINDS)[number]
 
 export const ALERT_LIMITS = {
   nameMaxChars: LABEL_CHARS_MAX,
-  /** Alerts of a tenant, and subscriptions to its digest. */
+  /** Alerts of a tenant, subscriptions to its digest, and to files of its exports. */
   alertsMax: 20,
   digestsMax: 100,
+  exportMailsMax: 100,
   afterDaysMin: AFTER_DAYS_MIN,
   afterDaysMax: AFTER_DAYS_MAX,
   /** Default of `after_days`. */
@@ -45,7 +46,7 @@ export const PAUSED_BY = ['person', 'failures', 'limit', 'restore', 'unconfirmed
 
 const time = (description: string) => Type.String({ format: 'rfc3339', description })
 
-/** An alert, or a subscription to the digest, as Redis keeps it. */
+/** An alert, or a subscription to the digest or to files of an export, as Redis keeps it. */
 export const AlertRecord = Type.Object({
   name: Type.String({ minLength: 1, maxLength: ALERT_LIMITS.nameMaxChars }),
   on: Type.Enum([...RECORD_TYPES]),
@@ -66,6 +67,13 @@ export const AlertRecord = Type.Object({
     Type.String({ pattern: EXPORT_TIME, description: 'HH:MM, UTC: with `every`, the schedule of a digest' }),
   ),
   sends_empty: Type.Optional(Type.Literal(true, { description: 'A digest is sent also when no company visited' })),
+  export: Type.Optional(
+    Type.Object(
+      { id: Type.String({ maxLength: 64 }), name: Type.String({ pattern: EXPORT_NAME }) },
+      { description: 'Of a subscription to its files' },
+    ),
+  ),
+  once: Type.Optional(Type.Literal(true, { description: 'A subscription to an export ends after one file' })),
   created_at: time('ISO 8601, UTC'),
   made_by: Type.Optional(Maker),
   active_since: time('It reports what happens from here on: its creation, or when it was last resumed or restored'),

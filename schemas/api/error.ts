@@ -52,6 +52,7 @@ export const ERRORS = {
   slow_answer: [500, 'The answer took too long: try again with exponential backoff'],
   not_ready: [503, 'GET /readyz: the detail says what is missing'],
   stopping: [503, 'The dashboard stops: try again'],
+  provider_unavailable: [503, 'The dashboard: the provider that signs people in does not answer: try again'],
   too_much_work: [503, 'The dashboard: too many events to try this here'],
 } as const satisfies Readonly<Record<string, readonly [status: number, meaning: string]>>
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { PAUSED } from '../export.ts'
 import { EXPORT_FORMATS, EXPORT_LIMITS, EXPORT_PERIODS } from '../limits.ts'
+import { ListedAlert } from './alerts.ts'
 
 const Text = Type.Union([Type.String(), Type.Null()])
 const Count = Type.Union([Type.Integer(), Type.Null()])
@@ -12,6 +13,21 @@ const File = {
   rows: Type.Integer(),
   bytes: Type.Integer(),
 }
+
+/** Somebody who gets the files of an export by e-mail. */
+export const ExportMailListed = Type.Object({
+  mail_id: Type.String(),
+  address: Type.String(),
+  /** Whether it ends after one file. */
+  once: Type.Boolean(),
+  paused: ListedAlert.properties.paused,
+  /** The address, when it has to confirm first; null: it has not. */
+  unconfirmed: Text,
+  /** Mails that are not delivered yet. */
+  waiting: Type.Integer(),
+  last_attempt: ListedAlert.properties.last_attempt,
+})
+export type ExportMailListed = Static<typeof ExportMailListed>
 
 export const ListedExport = Type.Object({
   export_id: Type.String(),
@@ -41,6 +57,8 @@ export const ListedExport = Type.Object({
   ]),
   /** The last attempts, newest first. With an error, there is no file. */
   runs: Type.Array(Type.Object({ at: Type.String(), object: Text, rows: Count, bytes: Count, error: Text })),
+  /** Oldest first. */
+  mails: Type.Array(ExportMailListed),
 })
 export type ListedExport = Static<typeof ListedExport>
 
@@ -48,6 +66,10 @@ export type ListedExport = Static<typeof ListedExport>
 export const ExportsAnswer = Type.Object({
   exports: Type.Array(ListedExport),
   exports_max: Type.Integer(),
+  /** Whether this ipid sends e-mail: SMTP_URL is set. */
+  can_email: Type.Boolean(),
+  /** E-mail address of the user; null: it is not known. */
+  own_address: Text,
   store: Type.Object({
     /** `folder`: ARCHIVE_URL names no bucket. */
     kind: Type.Enum(['bucket', 'folder']),
@@ -79,6 +101,16 @@ export const CreateExportBody = Type.Object(
   { additionalProperties: false },
 )
 export type CreateExportBody = Static<typeof CreateExportBody>
+
+/** `POST /api/tenants/:tenant/exports/mail`: sends an address the files. Answers with the subscription. */
+export const MailExportBody = Type.Object(
+  { export_id: Id, address: Type.String({ maxLength: 400 }), once: Type.Boolean() },
+  { additionalProperties: false },
+)
+export type MailExportBody = Static<typeof MailExportBody>
+
+/** `POST /api/tenants/:tenant/exports/mail/ask-again` and `/remove` */
+export const ExportMailBody = Type.Object({ mail_id: Id }, { additionalProperties: false })
 
 /** `POST /api/tenants/:tenant/exports/run`, `/pause` and `/resume` answer with the export; `/remove` keeps its files. */
 export const ExportBody = Type.Object({ export_id: Id }, { additionalProperties: false })

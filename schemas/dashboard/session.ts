@@ -32,6 +32,14 @@ export const MailSignInBody = Type.Object(
 )
 export type MailSignInBody = Static<typeof MailSignInBody>
 
-/** `GET /sign-in/mail` */
-export const MailSignIn = Type.Object({ can_email: Type.Boolean({ description: 'Whether links are mailed' }) })
-export type MailSignIn = Static<typeof MailSignIn>
+/** `GET /sign-in/ways`: how people sign in, besides by the link of an invitation. */
+export const SignInWays = Type.Object({
+  can_email: Type.Boolean({ description: 'Whether links are mailed' }),
+  /** Name of the provider of OpenID Connect; null: none. */
+  provider: Type.Union([Type.String(), Type.Null()]),
+})
+export type SignInWays = Static<typeof SignInWays>
+
+/** `POST /sign-in/oidc`: the page of the provider to go to. */
+export const OidcStart = Type.Object({ url: Type.String() })
+export type OidcStart = Static<typeof OidcStart>

@@ -10,13 +10,22 @@ import { InputError } from '../run/errors.ts'
 import { SecretBox, SecretError } from '../secrets/secret-box.ts'
 import type { RedisClient } from '../stores/redis/connect.ts'
 import { TENANT_ID } from '../tenants/tenancy.ts'
-import { CONFIRM_TYPE, type Delivery, TEST_TYPE, WEEK_TYPE } from './delivery.ts'
+import { CONFIRM_TYPE, type Delivery, isSubscribed, TEST_TYPE } from './delivery.ts'
 import { type ReadWeek, weekMessage } from './digests/week.ts'
 import { assertAlertFacts, assertEmailAddress, waitsFor, wrongTarget } from './facts.ts'
 import { linkBaseOf } from './link-base.ts'
 import { type ConfirmMessage, testMessage } from './messages.ts'
 import { RedisAddresses } from './redis/address-store.ts'
-import { type Alert, type Digest, type FiringAlert, isAlert, isDigest, RedisAlerts } from './redis/alert-store.ts'
+import {
+  type Alert,
+  type Digest,
+  type ExportMail,
+  type FiringAlert,
+  isAlert,
+  isDigest,
+  isExportMail,
+  RedisAlerts,
+} from './redis/alert-store.ts'
 import { RedisDeliveries } from './redis/delivery-store.ts'
 import { newDelivery } from './redis/occurrence-store.ts'
 import { RedisTestLimits, type TestLimit } from './redis/test-limits.ts'
@@ -49,6 +58,16 @@ export interface NewDigest {
   readonly segment?: string | undefined
   /** Whether it is sent also when no company visited. */
   readonly sendsEmpty?: boolean | undefined
+  /** User of the dashboard. */
+  readonly madeBy?: Maker | undefined
+}
+
+/** A subscription to the files of an export, as a person describes it. */
+export interface NewExportMail {
+  readonly address: string
+  readonly export: NonNullable<AlertRecord['export']>
+  /** Whether it ends after one file. */
+  readonly once: boolean
   /** User of the dashboard. */
   readonly madeBy?: Maker | undefined
 }
@@ -163,6 +182,44 @@ export class AlertAdmin {
     return (await alerts.create(wanted, question)) as Digest
   }
 
+  /** Subscriptions to files of exports, oldest first. */
+  async exportMails(tenantId: string): Promise<ExportMail[]> {
+    return (await this.records(tenantId)).filter(isExportMail)
+  }
+
+  /**
+   * Sends an address the files of an export that are written from now on, or the next one only. A repeat ends a pause; an address that has to
+   * confirm is asked again.
+   */
+  async mailExport(tenantId: string, given: NewExportMail): Promise<ExportMail> {
+    const { alerts, clock } = this.#options
+    const { export: of, madeBy } = given
+    const once = given.once ? (true as const) : undefined
+    const target = normalAddress(given.address)
+    assertEmailAddress(target)
+    const now = new Date(clock.now()).toISOString()
+    const known = await this.exportMails(tenantId)
+    const own = known.find((one) => one.target === target && one.export.id === of.id && one.once === once)
+    if (own?.unconfirmed !== undefined) await this.askAgain(own, madeBy)
+    if (own !== undefined) {
+      if (own.paused === undefined || own.unconfirmed !== undefined) return own
+      const secret = this.#linkKeyOf(own) === undefined ? this.#newLinkKey(own.id) : undefined
+      const change = { paused: null, active_since: now, ...(secret && { secret }) }
+      return (await this.#change(tenantId, own.id, change)) as ExportMail
+    }
+    const id = newAlertId()
+    const unconfirmed = await this.#toConfirm(tenantId, { to: 'email', target, madeBy })
+    const wanted: Alert = {
+      ...{ id, tenantId, name: cutText(`${of.name} for ${target}`, ALERT_LIMITS.nameMaxChars), on: 'export' },
+      ...{ to: 'email', target, export: of, created_at: now, active_since: now, secret: this.#newLinkKey(id) },
+      ...(once && { once }),
+      ...(madeBy && { made_by: madeBy }),
+      ...(unconfirmed !== undefined && { unconfirmed, paused: unconfirmedSince(now, unconfirmed) }),
+    }
+    const question = unconfirmed === undefined ? undefined : await this.#question(wanted, unconfirmed)
+    return (await alerts.create(wanted, question)) as ExportMail
+  }
+
   async #subscribeAgain(own: Digest, { every, at, sendsEmpty, madeBy }: NewDigest): Promise<Digest> {
     const { unconfirmed, tenantId, id } = own
     const secret = this.#linkKeyOf(own) === undefined ? this.#newLinkKey(id) : undefined
@@ -199,10 +256,14 @@ export class AlertAdmin {
    * The subscription that a link ends, of the texts of its URL. `gone`: it has ended. `invalid`: the link is incomplete. `sealed`: the secrets key
    * is another one now, so that no link can be checked.
    */
-  async digestOfLink(tenantId: string, id: string, key: string): Promise<Digest | 'gone' | 'invalid' | 'sealed'> {
+  async subscriptionOfLink(
+    tenantId: string,
+    id: string,
+    key: string,
+  ): Promise<Digest | ExportMail | 'gone' | 'invalid' | 'sealed'> {
     if (!TENANT_ID.test(tenantId) || !ALERT_ID.test(id)) return 'invalid'
     const found = await this.#options.alerts.get(tenantId, id)
-    if (found === undefined || !isDigest(found)) return 'gone'
+    if (found === undefined || !(isDigest(found) || isExportMail(found))) return 'gone'
     const expected = this.#linkKeyOf(found)
     if (expected === undefined) return 'sealed'
     const [one, other] = [Buffer.from(expected), Buffer.from(key)]
@@ -215,7 +276,7 @@ export class AlertAdmin {
   }
 
   /** The key of the link that ends a subscription; undefined: it was encrypted under another secrets key. */
-  #linkKeyOf({ id, secret = '' }: Digest): string | undefined {
+  #linkKeyOf({ id, secret = '' }: Alert): string | undefined {
     try {
       return this.#options.secrets.open(secret, id)
     } catch (error) {
@@ -225,10 +286,11 @@ export class AlertAdmin {
   }
 
   /** Ends a subscription at the request of its receiver: a new one has to be confirmed again. */
-  async unsubscribe(digest: Digest): Promise<void> {
-    // First: killed in between, a repeat of the request still finds the digest.
-    await this.#options.addresses.forget({ tenantId: digest.tenantId, address: digest.target })
-    await this.remove(digest)
+  async unsubscribe(subscription: Digest | ExportMail): Promise<void> {
+    const { tenantId, target: address } = subscription
+    // First: killed in between, a repeat of the request still finds the subscription.
+    await this.#options.addresses.forget({ tenantId, address })
+    await this.remove(subscription)
   }
 
   /** The address that must confirm a new alert; undefined: none must. */
@@ -246,14 +308,21 @@ export class AlertAdmin {
    * A mail with a link that confirms. The token is encrypted in it, because members read messages. The token is stored first: it
    * confirms nothing without an alert that waits.
    */
-  async #question({ id: alertId, name, tenantId, every }: Alert, address: string): Promise<Delivery> {
+  async #question({ id: alertId, name, tenantId, every, export: of }: Alert, address: string): Promise<Delivery> {
     const { addresses, secrets, clock, dashboardUrl } = this.#options
     const id = newMessageId()
     const token = await addresses.newToken({ tenantId, address })
     const link = secrets.seal(`${dashboardUrl}/confirm?token=${token}`, id)
     const message: ConfirmMessage = {
       type: CONFIRM_TYPE,
-      data: { tenant_id: tenantId, alert: { id: alertId, name }, address, link, ...(every && { every }) },
+      data: {
+        tenant_id: tenantId,
+        alert: { id: alertId, name },
+        address,
+        link,
+        ...(every && { every }),
+        ...(of && { export: of.name }),
+      },
     }
     return newDelivery({ id: alertId, name }, id, message, clock.now(), { companyId: '', companyName: '' })
   }
@@ -359,7 +428,7 @@ export class AlertAdmin {
     const alert = await this.get(tenantId, found.alertId)
     assertConfirmed(alert.unconfirmed)
     if (found.type === CONFIRM_TYPE) throw new InputError('the address is confirmed')
-    if (found.type === WEEK_TYPE) assertSends(alert)
+    if (isSubscribed(found.type)) assertSends(alert)
     const isTest = found.type === TEST_TYPE || found.state === 'delivered'
     const reached = `this message was sent again ${ALERT_LIMITS.testsMax} times`
     const limits = isTest ? testLimits(alert, by) : [{ of: 'message', id, reached } as const]
@@ -396,10 +465,10 @@ function assertConfirmed(unconfirmed: string | undefined): void {
   if (unconfirmed !== undefined) throw new InputError(`the alert ${waitsFor(unconfirmed)}`)
 }
 
-/** @throws InputError when a digest waits for its address, or is paused */
+/** @throws InputError when a subscription waits for its address, or is paused */
 function assertSends({ unconfirmed, paused }: Alert): void {
   assertConfirmed(unconfirmed)
-  if (paused !== undefined) throw new InputError('the digest is paused: subscribe the address again first')
+  if (paused !== undefined) throw new InputError('the subscription is paused: subscribe the address again first')
 }
 
 /** Another alert to the same destination, and another spelling of an e-mail address, has the same limit. */

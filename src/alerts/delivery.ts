@@ -3,7 +3,7 @@ import { cutText } from '../run/cut-text.ts'
 
 /**
  * Queues of an alert's messages. `due`: from its evaluation; not sent while the alert is paused. `requested`: a person requested them, so
- * they are sent also then. `digest`: mails of a subscription to the digest; not sent while it is paused.
+ * they are sent also then. `digest`: mails of a subscription to the digest or to an export; not sent while it is paused.
  */
 export const QUEUES = ['due', 'requested', 'digest'] as const
 export type Queue = (typeof QUEUES)[number]
@@ -18,6 +18,13 @@ export const CONFIRM_DAYS = 7
 export const DIGEST_TYPE = 'alert.digest'
 /** Type of the mail of a subscription to the digest. */
 export const WEEK_TYPE = 'digest.week'
+/** Type of the mail with a file of an export. */
+export const FILE_TYPE = 'export.file'
+
+/** Whether a message is a mail of a subscription. */
+export function isSubscribed(type: string): boolean {
+  return type === WEEK_TYPE || type === FILE_TYPE
+}
 
 /** An attempt to deliver a message. */
 export interface Attempt {
@@ -50,7 +57,7 @@ export interface Delivery {
   readonly alertId: string
   /** Name of the alert when the message was made. */
   readonly alertName: string
-  /** One of `ALERT_TYPES`, `TEST_TYPE`, `CONFIRM_TYPE`, `DIGEST_TYPE` or `WEEK_TYPE`. */
+  /** One of `ALERT_TYPES`, `TEST_TYPE`, `CONFIRM_TYPE`, `DIGEST_TYPE`, `WEEK_TYPE` or `FILE_TYPE`. */
   readonly type: string
   readonly companyId: string
   readonly companyName: string

@@ -12,10 +12,12 @@ type AlertFacts = Pick<AlertRecord, 'on' | 'to'> & {
   readonly digest?: string | undefined
   readonly every?: string | undefined
   readonly at?: string | undefined
+  readonly export?: object | undefined
+  readonly once?: true | undefined
 }
 
 /** @throws InputError */
-export function assertAlertFacts({ on, afterDays, segment, digest, every, at, to }: AlertFacts): void {
+export function assertAlertFacts({ on, afterDays, segment, digest, every, at, to, ...of }: AlertFacts): void {
   const { afterDaysMin, afterDaysMax } = ALERT_LIMITS
   if (on === 'segment.entered' && segment === undefined) {
     throw new InputError('segment.entered needs a segment', { field: 'segment' })
@@ -31,6 +33,9 @@ export function assertAlertFacts({ on, afterDays, segment, digest, every, at, to
   if (on === 'digest' ? !isScheduled : every !== undefined || at !== undefined)
     throw new InputError('a digest is an e-mail with a schedule, and an alert has none')
   if (digest !== undefined && to !== 'email') throw new InputError('a digest is for e-mail only')
+  const isPlain = to === 'email' && digest === undefined && segment === undefined && of.export !== undefined
+  if (on === 'export' ? !isPlain : of.export !== undefined || of.once !== undefined)
+    throw new InputError('a subscription to an export is an e-mail with its files, and nothing else has an export')
 }
 
 /** @throws InputError when it is not one e-mail address, for example because a line break would add a header to a message */

@@ -285,18 +285,29 @@ export interface ConfirmMessage {
     readonly link: string
     /** Present: for the digest. */
     readonly every?: 'day' | 'week'
+    /** Present: for files of the export of this name. */
+    readonly export?: string
   }
 }
 
 /** @param link decrypted */
-export function confirmText({ tenant_id: tenantId, alert, every }: ConfirmMessage['data'], link: string): MessageText {
-  const digest = `The digest of ${tenantId} is to be sent to this address, ${every === 'day' ? 'every day' : 'every Monday'}.`
+export function confirmText(
+  { tenant_id: tenantId, alert, every, ...of }: ConfirmMessage['data'],
+  link: string,
+): MessageText {
+  const [what, sentence] =
+    of.export !== undefined
+      ? ['an export', `The files of the export ${oneLine(of.export)} of ${tenantId} are to be sent to this address.`]
+      : every !== undefined
+        ? [
+            'the digest',
+            `The digest of ${tenantId} is to be sent to this address, ${every === 'day' ? 'every day' : 'every Monday'}.`,
+          ]
+        : ['alerts', `The alert ${oneLine(alert.name)} of ${tenantId} is to send its messages to this address.`]
   return {
-    subject: `Confirm this address for ${every === undefined ? 'alerts' : 'the digest'} of ipid`,
+    subject: `Confirm this address for ${what} of ipid`,
     lines: [
-      every === undefined
-        ? `The alert ${oneLine(alert.name)} of ${tenantId} is to send its messages to this address.`
-        : digest,
+      sentence,
       ...['', `Confirm within ${CONFIRM_DAYS} days to receive them:`, link, ''],
       'Ignore this mail if you do not expect it: nothing else is sent to you then.',
     ],

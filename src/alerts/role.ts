@@ -2,6 +2,8 @@ import { namedSources } from '../companies/companies.ts'
 import { ClickHouseHome } from '../companies/home.ts'
 import { Segments } from '../companies/segments/segments.ts'
 import { version } from '../config/version.ts'
+import { RedisExports } from '../exports/redis/export-store.ts'
+import { openObjectStore } from '../pipeline/sinks/archive/destination.ts'
 import type { ProcessContext } from '../process/context.ts'
 import type { Service } from '../run/service.ts'
 import { SecretBox } from '../secrets/secret-box.ts'
@@ -40,7 +42,9 @@ export function alertRole(context: ProcessContext): Service[] {
   const occurrences = new RedisOccurrences(redis, evaluation, config.alertMessagesPerHour)
   const reading = connectReading(clickhouseUrl, 'alerts')
   const reader = new QuestionReader(reading)
+  const files = openObjectStore(context.archiveLocation)
   const channels = new Channels({
+    files,
     destinations: new Destinations({ allowsPrivate: config.webhookPrivate === 'on' }),
     secrets: new SecretBox(config),
     mailer: smtpUrl === undefined ? undefined : new Mailer({ url: smtpUrl, from: smtpFrom }),
@@ -56,6 +60,8 @@ export function alertRole(context: ProcessContext): Service[] {
     lease: evaluation,
     ...{ alerts, occurrences, clock, log },
     visits: new ClickHouseVisits(reader, namedSources(tenants), clock, zoneOf),
+    exports: new RedisExports(redis),
+    waiting: (id) => deliveries.waitingOf(id),
     readWeek: weekReader(new ClickHouseHome(reader, zoneOf), namedSources(tenants), zoneOf),
     segments: new Segments(redis, clock),
     getTenant: (id) => tenants.getTenant(id),
@@ -71,6 +77,12 @@ export function alertRole(context: ProcessContext): Service[] {
     persisted: () => persisted(redis),
     onAttempt: (result) => metrics.attempted(result),
   })
-  const queries: Service = { name: 'alert queries', start: async () => {}, stop: () => reading.close() }
-  return [queries, evaluator, sender]
+  const connections: Service = {
+    name: 'connections of alerts',
+    start: async () => {},
+    stop: async () => {
+      await Promise.all([reading.close(), files.close()])
+    },
+  }
+  return [connections, evaluator, sender]
 }

@@ -106,6 +106,9 @@ function readAround(
   taken: readonly SettingName[],
   pipeline: PipelineSettings,
 ): Config {
+  const given = (Object.keys(SETTINGS) as SettingName[]).filter(
+    (name) => (flags[name] ?? env[SETTINGS[name].env] ?? '') !== '',
+  )
   const values = Object.fromEntries(
     Object.entries(SETTINGS).map(([name, setting]) => [
       name,
@@ -130,6 +133,11 @@ function readAround(
       throw new InputError('HUBSPOT_URL must be https, because it gets tokens; http needs WEBHOOK_PRIVATE=on')
   })
   problems.of(() => {
+    const isGiven = (['oidcIssuer', 'oidcClientId', 'oidcClientSecret'] as const).map((name) => given.includes(name))
+    if (taken.includes('oidcIssuer') && isGiven.includes(true) && isGiven.includes(false))
+      throw new InputError('OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET go together: set all three, or none')
+  })
+  problems.of(() => {
     if (taken.includes('backupUrl')) assertApart(values)
   })
   const byVariable = Object.fromEntries(pipeline.settings.map((setting) => [setting.env, setting]))
@@ -145,9 +153,6 @@ function readAround(
         readPlans(values.plansFile),
       ),
     ) ?? readPlans(undefined)
-  const given = (Object.keys(SETTINGS) as SettingName[]).filter(
-    (name) => (flags[name] ?? env[SETTINGS[name].env] ?? '') !== '',
-  )
   return Object.freeze({ ...withDefaults(SETTINGS, values), plans, given, own: withDefaults(byVariable, own) })
 }
 

@@ -3,7 +3,7 @@ import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
 import { optional, type Setting, type SettingValue, setting } from './setting.ts'
-import { bytes, choice, folder, httpOrigin, integer, list, path, redisUrl, text, url } from './values.ts'
+import { bytes, choice, folder, httpOrigin, integer, issuer, list, path, redisUrl, text, url } from './values.ts'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 /** The type of `Config` keeps this list equal to that of src/http/engine/choose.ts. */
@@ -204,6 +204,41 @@ export const SETTINGS = {
     'on|off',
     'off',
     "whether the dashboard shows companies' favicons, which it fetches from their sites; their servers then see that this server asks",
+    choice(['on', 'off']),
+  ),
+  oidcIssuer: optional(
+    'OIDC_ISSUER',
+    'url',
+    'https://host[/path] of an OpenID Connect provider that signs people in, as its metadata name it; http only on this machine; unset: none',
+    issuer,
+  ),
+  oidcClientId: optional(
+    'OIDC_CLIENT_ID',
+    'id',
+    'id of this ipid at OIDC_ISSUER',
+    text(/^[\x20-\x7e]{1,512}$/, 'up to 512 characters of ASCII'),
+  ),
+  oidcClientSecret: {
+    ...optional(
+      'OIDC_CLIENT_SECRET',
+      'secret',
+      'secret of OIDC_CLIENT_ID',
+      text(/^[\x20-\x7e]{1,2048}$/, 'up to 2048 characters of ASCII'),
+    ),
+    isSecret: true,
+  },
+  oidcName: setting(
+    'OIDC_NAME',
+    'name',
+    'single sign-on',
+    'name of OIDC_ISSUER on the sign-in page, after "Sign in with"',
+    text(/^[^\p{Cc}\p{Cf}]{1,40}$/u, 'up to 40 characters'),
+  ),
+  oidcTrustEmail: setting(
+    'OIDC_TRUST_EMAIL',
+    'on|off',
+    'off',
+    'whether an address counts as verified if OIDC_ISSUER does not say it (no email_verified); only for a provider where people cannot choose their address',
     choice(['on', 'off']),
   ),
   alertMessagesPerHour: setting(

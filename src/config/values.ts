@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { InputError } from '../run/errors.ts'
+import { isLoopbackHost } from '../run/loopback.ts'
 import { assertServerUrl, isClusterUrl, isSentinelUrl, readClusterUrl, readSentinelUrl } from './redis-url.ts'
 
 /** Readers of setting values. Each throws `InputError` that says what the value must be. */
@@ -79,6 +80,15 @@ export function httpOrigin(value: string): string {
   if (/^https?:\/\/[\w.:[\]-]+$/.test(parsed?.origin ?? '') && parsed!.href === `${parsed!.origin}/`)
     return parsed!.origin
   throw new InputError('must be https://host or http://host:port')
+}
+
+/** The issuer of an OpenID Connect provider, as it is written: https, on this machine also http, without a query (OpenID Connect Discovery 1.0). */
+export function issuer(value: string): string {
+  const parsed = URL.canParse(value) ? new URL(value) : undefined
+  const { protocol = '', host = '' } = parsed ?? {}
+  const isPlain = parsed !== undefined && parsed.href === `${parsed.origin}${parsed.pathname}` && !/[?#]/.test(value)
+  if (isPlain && (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(host)))) return value
+  throw new InputError('must be https://host or https://host/path; http only with localhost, 127.0.0.1 or [::1]')
 }
 
 /** The forms of a Redis address. */

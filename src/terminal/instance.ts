@@ -34,7 +34,15 @@ type Followed = Pick<Config, (typeof FOLLOWED)[number]>
 
 /** Settings that the file omits: its own folder, addresses of stores, and secrets. */
 const OMITTED_SETTINGS: readonly SettingName[] = [
-  ...(['dataDir', 'redisUrl', 'clickhouseUrl', 'clickhouseHosts', 'secretsKey', 'smtpUrl'] as const),
+  ...([
+    'dataDir',
+    'redisUrl',
+    'clickhouseUrl',
+    'clickhouseHosts',
+    'secretsKey',
+    'smtpUrl',
+    'oidcClientSecret',
+  ] as const),
 ]
 
 /** The settings of the instance's start, without `OMITTED_SETTINGS`. */

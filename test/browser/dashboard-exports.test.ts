@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ListedSegment } from '../../schemas/dashboard/segments.ts'
 import { sharedChromium } from '../support/chromium.ts'
+import { readMail } from '../support/mail.ts'
 import { openAsMember, ran } from '../support/member-page.ts'
 import { sharedSite } from '../support/shared-site.ts'
 import { storeVisits } from '../support/stored-visits.ts'
+import { until } from '../support/until.ts'
 
 /* Scheduled exports as a member uses them: a whole ipid, and a real browser. */
 
@@ -17,7 +19,7 @@ const TENANT = 'lists'
 test('a member has the companies of a segment written every Monday, and finds the file', { skip }, async (t) => {
   if (typeof browser === 'string') return
   const shared = await sharedSite()
-  const { site, ready, origin } = shared
+  const { site, ready, origin, smtp } = shared
   const run = (...args: string[]) => ran(shared, ...args)
   await run('tenant', 'create', TENANT)
   await storeVisits(ready.tables_url, TENANT)
@@ -79,6 +81,35 @@ test('a member has the companies of a segment written every Monday, and finds th
     const dialog = page.getByRole('dialog')
     await dialog.getByText(file).waitFor()
     await assertAccessible()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+  })
+
+  await t.test('its files are sent by e-mail, and a refusal shows on the page', async () => {
+    const mailsTo = (address: string) => smtp.mails.filter((mail) => readMail(mail).to === address)
+    const last = (address: string) => readMail(mailsTo(address).at(-1)!)
+    await menu('Send by e-mail')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('E-mail address').fill('list@site.example')
+    await dialog.getByRole('button', { name: 'Send files' }).click()
+    await dialog.getByText('gets files once it has confirmed').waitFor()
+    await assertAccessible()
+    await until(() => mailsTo('list@site.example').length === 1)
+    assert.equal(last('list@site.example').subject, 'Confirm this address for an export of ipid')
+    await run('alert', 'confirm', TENANT, 'list@site.example')
+    await dialog.getByText('Each file. The last mail was sent.').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await menu('Write a file now')
+    await until(() => mailsTo('list@site.example').length === 2)
+    assert.match(last('list@site.example').text, /^The export German-list of lists has a new file with 1 company\./)
+    assert.match(mailsTo('list@site.example').at(-1)!, /filename=German-list-/)
+    smtp.refusal = 'this mailbox is full'
+    await menu('Write a file now')
+    await main.getByText(/The mail to list@site.example failed and is tried again: .*this mailbox is full/).waitFor()
+    await assertAccessible()
+    smtp.refusal = undefined
+    await menu('Send by e-mail')
+    await dialog.getByRole('button', { name: 'Send no more' }).click()
+    await dialog.getByText('list@site.example', { exact: true }).waitFor({ state: 'detached' })
     await dialog.getByRole('button', { name: 'Close' }).click()
   })
 

@@ -13,7 +13,7 @@ import { Mailer } from '../../src/alerts/sending/mail.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
-import { addAlert, errorsOf, occurrenceOf, Receiver, testSecrets } from '../support/alerts.ts'
+import { addAlert, errorsOf, noFiles, occurrenceOf, Receiver, testSecrets } from '../support/alerts.ts'
 import { type ChatAnswer, slackAnswer, teamsAnswer } from '../support/chat-services.ts'
 import { readMail, startMailServer } from '../support/mail.ts'
 import { quiet, silent } from '../support/pipeline.ts'
@@ -53,6 +53,7 @@ async function startSender(t: TestContext, options: WorldOptions = {}): Promise<
   await evaluation.acquire(AbortSignal.timeout(10_000))
   const destinations = options.destinations ?? new Destinations({ allowsPrivate: true })
   const channels = new Channels({
+    files: noFiles,
     ...{
       destinations,
       secrets: testSecrets,

@@ -13,12 +13,13 @@ import { Destinations } from '../../src/alerts/sending/destinations.ts'
 import { Mailer } from '../../src/alerts/sending/mail.ts'
 import { weekOf } from '../../src/companies/home.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
+import { RedisExports } from '../../src/exports/redis/export-store.ts'
 import { SecretBox } from '../../src/secrets/secret-box.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
-import { testSecrets } from '../support/alerts.ts'
+import { noFiles, testSecrets } from '../support/alerts.ts'
 import { testAlertAdmin } from '../support/dashboard.ts'
 import { WEEK } from '../support/home-week.ts'
 import { Killer, SteppedEvaluator } from '../support/killer.ts'
@@ -76,6 +77,7 @@ async function startWorld(t: TestContext, { subscribers = 3, every = 'day' as 'd
         ...{ lease: of, clock, log: silent, retentionDays: undefined, settleMs: 0 },
         ...{ alerts: new RedisAlerts(store), segments, dashboardUrl: 'http://dash.example' },
         occurrences: new RedisOccurrences(store, killer.over(of, ['run'])),
+        ...{ exports: new RedisExports(client), waiting: async () => 0 },
         visits: {} as ClickHouseVisits,
         readWeek: (...args) => killer.over({ readWeek }, ['readWeek']).readWeek(...args),
         getTenant: (id) => tenants.getTenant(id),
@@ -85,6 +87,7 @@ async function startWorld(t: TestContext, { subscribers = 3, every = 'day' as 'd
     async sender(url: string, killer = new Killer()) {
       const store = killable(killer)
       const channels = new Channels({
+        files: noFiles,
         ...{ destinations: new Destinations({ allowsPrivate: false }), secrets: testSecrets, clock, log: silent },
         ...{ mailer: new Mailer({ url, from: 'ipid@site.example' }), userAgent: 'test' },
       })
@@ -256,13 +259,13 @@ test('after the secrets key was replaced, links end nothing, and a new subscript
     limits: { take: async () => {} },
     secrets: new SecretBox({ dataDir: '/nonexistent', secretsKey: 'cd'.repeat(32) }),
   })
-  assert.equal(await others.digestOfLink('acme', digest.id, key), 'sealed')
+  assert.equal(await others.subscriptionOfLink('acme', digest.id, key), 'sealed')
   await others.subscribe('acme', { address: digest.target, every: 'day', at: '08:00' })
-  assert.equal(await others.digestOfLink('acme', digest.id, key), 'invalid')
-  assert.equal(await admin.digestOfLink('acme', digest.id, key), 'sealed')
+  assert.equal(await others.subscriptionOfLink('acme', digest.id, key), 'invalid')
+  assert.equal(await admin.subscriptionOfLink('acme', digest.id, key), 'sealed')
   for (const tenant of ['', 'acme:of', 'Acme', 'a'.repeat(65), 'a\n'])
-    assert.equal(await admin.digestOfLink(tenant, digest.id, key), 'invalid', tenant)
+    assert.equal(await admin.subscriptionOfLink(tenant, digest.id, key), 'invalid', tenant)
   for (const id of ['', 'alert_1', `${digest.id}0`, 'x'.repeat(10_000)])
-    assert.equal(await admin.digestOfLink('acme', id, key), 'invalid', id)
-  assert.equal(await admin.digestOfLink('other', digest.id, key), 'gone')
+    assert.equal(await admin.subscriptionOfLink('acme', id, key), 'invalid', id)
+  assert.equal(await admin.subscriptionOfLink('other', digest.id, key), 'gone')
 })

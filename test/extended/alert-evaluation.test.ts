@@ -15,6 +15,7 @@ import { Destinations } from '../../src/alerts/sending/destinations.ts'
 import { Mailer } from '../../src/alerts/sending/mail.ts'
 import { ClickHouseHome } from '../../src/companies/home.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
+import { RedisExports } from '../../src/exports/redis/export-store.ts'
 import { lastDue } from '../../src/exports/schedule.ts'
 import { ClickHouseReenrichment } from '../../src/operations/reenrich/clickhouse.ts'
 import { judgeByRules } from '../../src/operations/reenrich/judge.ts'
@@ -27,7 +28,7 @@ import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
-import { addAlert, testSecrets } from '../support/alerts.ts'
+import { addAlert, noFiles, testSecrets } from '../support/alerts.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type EventRow, eventInserter, eventRows } from '../support/event-rows.ts'
 import { readMail, startMailServer } from '../support/mail.ts'
@@ -71,6 +72,7 @@ async function startEvaluator(t: TestContext, perHour = 1_000) {
     visits,
     readWeek: weekReader(new ClickHouseHome(new QuestionReader(reading)), async () => []),
     getTenant: (id) => store.getTenant(id),
+    ...{ exports: new RedisExports(client), waiting: async () => 0 },
     dashboardUrl: 'http://dash.example',
   })
   await evaluator.start()
@@ -634,6 +636,7 @@ test('a weekly digest is one message of the week, and an empty week has none', a
   ])
   const smtp = await startMailServer(t)
   const channels = new Channels({
+    files: noFiles,
     ...{ destinations: new Destinations({ allowsPrivate: true }), secrets: testSecrets, userAgent: 'test' },
     ...{ clock: world.clock, log: silent, mailer: new Mailer({ url: smtp.url, from: 'ipid@site.example' }) },
   })

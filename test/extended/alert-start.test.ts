@@ -9,6 +9,7 @@ import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { RedisOccurrences } from '../../src/alerts/redis/occurrence-store.ts'
 import { ClickHouseHome } from '../../src/companies/home.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
+import { RedisExports } from '../../src/exports/redis/export-store.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
 import { touchedCompanies } from '../../src/pipeline/sinks/touched/touched-companies.ts'
@@ -87,6 +88,7 @@ async function startWorld(t: TestContext) {
           async () => [],
         ),
         getTenant: (id) => store.getTenant(id),
+        ...{ exports: new RedisExports(client), waiting: async () => 0 },
         dashboardUrl: 'http://dash.example',
       })
     },

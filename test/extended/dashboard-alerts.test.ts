@@ -30,7 +30,7 @@ import { systemClock } from '../../src/run/clock.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
-import { messageAbout, occurrenceOf, Receiver, testSecrets } from '../support/alerts.ts'
+import { messageAbout, noFiles, occurrenceOf, Receiver, testSecrets } from '../support/alerts.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { type DashboardClient, noCrm, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
 import { member, redis, tenants } from '../support/dashboard-access.ts'
@@ -76,6 +76,7 @@ async function signIn(t: TestContext, options: Parameters<typeof routesOf>[0] = 
 
 async function startSender(t: TestContext, mailer?: Mailer): Promise<void> {
   const channels = new Channels({
+    files: noFiles,
     ...{ destinations: new Destinations({ allowsPrivate: true }), secrets: testSecrets, mailer },
     ...{ userAgent: 'test', clock: systemClock, log: silent },
   })

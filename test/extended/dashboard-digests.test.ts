@@ -18,7 +18,7 @@ import { RedisExports } from '../../src/exports/redis/export-store.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
-import { testSecrets } from '../support/alerts.ts'
+import { noFiles, testSecrets } from '../support/alerts.ts'
 import { type DashboardClient, noCrm, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
 import { member, redis, tenants } from '../support/dashboard-access.ts'
 import { WEEK } from '../support/home-week.ts'
@@ -48,6 +48,7 @@ async function start(t: TestContext, { canEmail = true } = {}) {
     ...digestRoutes({ ...parts, persons: new RedisPersonStore(redis) }),
   ])
   const channels = new Channels({
+    files: noFiles,
     ...{ destinations: new Destinations({ allowsPrivate: true }), secrets: testSecrets },
     mailer: new Mailer({ url: smtp.url, from: 'ipid@site.example' }),
     ...{ userAgent: 'test', clock: systemClock, log: silent },

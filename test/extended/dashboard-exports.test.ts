@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ExportsAnswer, ListedExport } from '../../schemas/dashboard/exports.ts'
+import type { ExportMailListed, ExportsAnswer, ListedExport } from '../../schemas/dashboard/exports.ts'
+import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
+import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
+import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
 import { exportRoutes } from '../../src/dashboard/server/routes/exports.ts'
 import { sessionRoute } from '../../src/dashboard/server/routes/session.ts'
 import type { DashboardClient } from '../support/dashboard.ts'
-import { startDashboard } from '../support/dashboard.ts'
+import { startDashboard, testAlertAdmin } from '../support/dashboard.ts'
 import { member, tenant } from '../support/dashboard-access.ts'
 import { KEY, SIX, startExports } from '../support/exports.ts'
 import { until } from '../support/until.ts'
@@ -20,12 +23,20 @@ async function startPage(t: TestContext, archiveLocation: Parameters<typeof expo
   const { admin, client, clock, tenants, store } = world
   await tenants.createTenant(tenant('other'))
   const segments = new Segments(client, clock)
-  const routes = exportRoutes({ scheduledExports: admin, segments, archiveLocation, exportFiles: store, clock })
+  const [alerts, alertActivity, deliveries] = [
+    testAlertAdmin(client, clock),
+    new RedisAlerts(client),
+    new RedisDeliveries(client),
+  ]
+  const mailing = { alerts, alertActivity, deliveries, canEmail: true, persons: new RedisPersonStore(client) }
+  const routes = exportRoutes({
+    ...{ scheduledExports: admin, segments, archiveLocation, exportFiles: store, clock, ...mailing },
+  })
   const all = [sessionRoute({ tenants, version: '1.2.3', apiUrl: null }), ...routes]
   const dashboard = await startDashboard(t, client, all)
   const [segment] = await segments.list('acme')
   const daily = { name: 'Daily', segment_id: segment!.id, every: 'day', at: '06:00', format: 'csv' }
-  return { ...world, dashboard, routes, segments, daily }
+  return { ...world, ...mailing, dashboard, routes, segments, daily }
 }
 
 const BUCKET = { bucket: 'lists', prefix: 'ipid', endpoint: undefined, region: undefined }
@@ -48,14 +59,23 @@ async function refusal(client: DashboardClient, path: string, body: unknown) {
 }
 
 test('no call about exports answers for another tenant, without a session or its token', async (t) => {
-  const { dashboard, routes, segments, admin, daily, create } = await startPage(t, BUCKET)
+  const { alerts, dashboard, routes, segments, admin, daily, create } = await startPage(t, BUCKET)
   const client = await dashboard.signIn(member)
   const segment = await segments.create('other', 'Theirs', 'country=DE')
   const theirs = await admin.create('other', { ...daily, segment: 'Theirs', keep: 1, every: 'day', format: 'csv' })
+  const theirMail = await alerts.mailExport('other', {
+    ...{ address: 'bob@site.example', export: { id: theirs.id, name: theirs.name }, once: false },
+  })
   const mine = await create()
   for (const { method, path } of routes) {
     const of = path.replace(':tenant', 'other')
-    const body = path.endsWith('/exports') ? { ...daily, segment_id: segment.id } : { export_id: theirs.id }
+    const bodies: Record<string, unknown> = {
+      '': { ...daily, segment_id: segment.id },
+      '/mail': { export_id: theirs.id, address: 'eve@site.example', once: false },
+      '/mail/ask-again': { mail_id: theirMail.id },
+      '/mail/remove': { mail_id: theirMail.id },
+    }
+    const body = bodies[path.replace('/api/tenants/:tenant/exports', '')] ?? { export_id: theirs.id }
     const query = path.endsWith('/file') ? `?${new URLSearchParams({ export_id: theirs.id, file: FILE })}` : ''
     const answer = method === 'GET' ? await client.get(of + query) : await client.post(of, body)
     assert.deepEqual(
@@ -75,13 +95,15 @@ test('no call about exports answers for another tenant, without a session or its
   assert.deepEqual(await admin.exports.list('other'), [theirs])
   assert.deepEqual(await admin.exports.list('acme'), [mine])
   assert.equal(await admin.exports.asked(theirs.id), 0)
+  assert.deepEqual([await alerts.exportMails('other'), await alerts.exportMails('acme')], [[theirMail], []])
 })
 
 test('an export is made, run, paused, resumed and removed, and shows its files', async (t) => {
   const { dashboard, daily, clock, start, files, read: readFile, client: redis } = await startPage(t, BUCKET)
   const client = await dashboard.signIn(member)
   assert.deepEqual(await read(client), {
-    ...{ exports: [], exports_max: 20, store: { kind: 'bucket', place: 's3://lists/ipid' } },
+    ...{ exports: [], exports_max: 20, can_email: true, own_address: null },
+    store: { kind: 'bucket', place: 's3://lists/ipid' },
   })
   const made = await post<ListedExport>(client, '', { ...daily, name: ' Daily ' })
   assert.deepEqual(
@@ -174,4 +196,37 @@ test('a failure is shown with its reason and its next attempt, and a folder only
   const operator = await dashboard.signIn()
   assert.deepEqual((await read(operator)).store, { kind: 'folder', place: '/srv/ipid/archive' })
   assert.ok(folder)
+})
+
+test('files are sent to an address, which is listed until somebody ends it, and needs SMTP_URL', async (t) => {
+  const { alerts, clock, dashboard, create } = await startPage(t, BUCKET)
+  const client = await dashboard.signIn(member)
+  const { id: export_id } = await create()
+  const wanted = { export_id, address: ' Ann@Site.example ', once: false }
+  const made = await post<ExportMailListed>(client, '/mail', wanted)
+  assert.deepEqual(made, {
+    ...{ mail_id: made.mail_id, address: 'ann@site.example', once: false, paused: made.paused },
+    ...{ unconfirmed: 'ann@site.example', waiting: 1, last_attempt: null },
+  })
+  assert.equal(made.paused?.by, 'unconfirmed')
+  await post(client, '/mail/ask-again', { mail_id: made.mail_id })
+  await alerts.confirm('acme', 'ann@site.example')
+  clock.nowMs += 1_000
+  const once = await post<ExportMailListed>(client, '/mail', { ...wanted, once: true })
+  const { exports } = await read(client)
+  assert.deepEqual(
+    exports[0]!.mails.map(({ address, once: isOnce, unconfirmed }) => [address, isOnce, unconfirmed]),
+    [
+      ['ann@site.example', false, null],
+      ['ann@site.example', true, null],
+    ],
+  )
+  assert.equal((await refusal(client, '/mail', { ...wanted, address: 'ann, bob@site.example' }))[1], 'target')
+  for (const { mail_id } of [made, once]) await post(client, '/mail/remove', { mail_id })
+  assert.deepEqual((await read(client)).exports[0]!.mails, [])
+  const alert = await alerts.create('acme', {
+    ...{ name: 'New', on: 'company.first_seen', to: 'email', target: 'ann@site.example' },
+  })
+  const [detail] = await refusal(client, '/mail/remove', { mail_id: alert.alert.id })
+  assert.equal(detail, 'this is no subscription to an export')
 })

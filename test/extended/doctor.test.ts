@@ -10,6 +10,7 @@ import type { Finding } from '../../src/operations/doctor/finding.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { runCommand } from '../support/command.ts'
+import { FileServer } from '../support/file-server.ts'
 import { quiet } from '../support/pipeline.ts'
 import { takePort } from '../support/ports.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -398,4 +399,32 @@ test('a running instance has no problem, is judged by its own settings, and is n
   assert.deepEqual(problemsOf(reportOf(await site.ipid('doctor', '--json'))), [
     'redis-memory: Redis evicts keys when it is full',
   ])
+})
+
+test('the provider that signs people in is asked, and the doctor says what it must know', async (t) => {
+  const provider = await FileServer.start(t)
+  const metadata = {
+    issuer: provider.url,
+    authorization_endpoint: `${provider.url}/auth`,
+    token_endpoint: provider.url,
+  }
+  const path = '/.well-known/openid-configuration'
+  provider.handle(path, (_, response) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata)),
+  )
+  const settings = { OIDC_ISSUER: provider.url, OIDC_CLIENT_ID: 'ipid', OIDC_CLIENT_SECRET: 'hushhush' }
+  const url = { DASHBOARD_URL: 'https://ipid.example' }
+  const ofSignIn = async (env: Record<string, string>) =>
+    (await doctor(t, { ...settings, ...env })).findings.filter(({ check }) => check === 'sign-in')
+  assert.deepEqual(textsOf(await ofSignIn(url), 'fine'), [
+    `sign-in: ${provider.url} answers; it must know the redirect URI https://ipid.example/sign-in/oidc`,
+  ])
+  const risks = textsOf(await ofSignIn({ OIDC_TRUST_EMAIL: 'on' }), 'risk')
+  assert.deepEqual(risks, ['sign-in: OIDC_ISSUER is set, and DASHBOARD_URL is not', 'sign-in: OIDC_TRUST_EMAIL is on'])
+  provider.handle(path, (_, response) => response.writeHead(404).end('hushhush'))
+  const [refused] = await ofSignIn(url)
+  assert.deepEqual([refused!.level, refused!.remedy?.includes(`${provider.url}${path}`)], ['problem', true])
+  const down = await ofSignIn({ ...url, OIDC_ISSUER: `http://127.0.0.1:${takePort()}` })
+  assert.match(down[0]!.seen, /^OIDC_ISSUER does not answer: http:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED/)
+  assert.ok(!JSON.stringify([refused, down]).includes('hushhush'))
 })

@@ -122,14 +122,14 @@ test('mails to an address and requests of a client are limited', async (t) => {
   const ask = () => sendRaw(Number(port), '/sign-in/mail', { host, origin }, JSON.stringify({ email: 'a@b.example' }))
   const answers = []
   for (let i = 0; i < 21; i++) answers.push((await ask()).status)
-  assert.deepEqual(answers, [...Array(20).fill(200), 429])
+  assert.deepEqual(answers, [...Array(20).fill(204), 429])
 })
 
 test('an instance without SMTP_URL mails nothing, and says so to the sign-in page', async (t) => {
   const dashboard = await startDashboard(t, redis, ROUTES)
   const { host, port, origin } = new URL(dashboard.url)
-  const state = await sendRaw(Number(port), '/sign-in/mail', { host })
-  assert.deepEqual([state.status, JSON.parse(state.text)], [200, { can_email: false }])
+  const ways = await sendRaw(Number(port), '/sign-in/ways', { host })
+  assert.deepEqual([ways.status, JSON.parse(ways.text)], [200, { can_email: false, provider: null }])
   const asked = await sendRaw(Number(port), '/sign-in/mail', { host, origin }, '{"email":"a@b.example"}')
   assert.equal(asked.status, 409)
 })

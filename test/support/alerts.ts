@@ -63,6 +63,9 @@ export class Receiver {
   }
 }
 
+/** For channels without exports. */
+export const noFiles = { get: async () => undefined }
+
 export const testSecrets = new SecretBox({ dataDir: '/nonexistent', secretsKey: 'ab'.repeat(32) })
 
 /** Writes an alert. */

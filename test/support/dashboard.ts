@@ -10,6 +10,7 @@ import { RedisTestLimits } from '../../src/alerts/redis/test-limits.ts'
 import { Destinations } from '../../src/alerts/sending/destinations.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
 import type { CrmAdmin } from '../../src/crm/admin.ts'
+import type { Oidc } from '../../src/dashboard/oidc/oidc-signing.ts'
 import { RedisPersonStore } from '../../src/dashboard/redis/people.ts'
 import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
 import { People } from '../../src/dashboard/server/people.ts'
@@ -95,6 +96,8 @@ interface DashboardSetting {
   /** Default: no link works. */
   readonly sharedPages?: Pick<SharedPages, 'open'>
   readonly mails?: Pick<SignInMails, 'request'>
+  /** Of the dashboard's port: its address is part of it. */
+  readonly oidc?: (port: number) => Oidc
 }
 
 /** The listener in this process, on a Redis of the test. */
@@ -108,9 +111,10 @@ export async function startDashboard(
   const { clock = systemClock } = options
   const sessions = new Sessions(new RedisSessionStore(redis, clock), clock)
   const people = new People(new RedisPersonStore(redis), sessions, clock)
+  const port = takePort()
   const server = await createDashboard({
     host: '127.0.0.1',
-    port: takePort(),
+    port,
     publicUrl: options.publicUrl,
     onSignedOut: options.onSignedOut,
     engine: testedEngine(),
@@ -118,6 +122,7 @@ export async function startDashboard(
     people,
     routes,
     mails: options.mails,
+    oidc: options.oidc?.(port),
     addresses: new RedisAddresses(redis),
     sharedPages: options.sharedPages ?? { open: async () => ({ status: 404, body: '' }) },
     digests: testAlertAdmin(redis, clock),

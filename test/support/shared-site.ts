@@ -1,6 +1,8 @@
 import { atProcessEnd } from './end.mjs'
 import { TestHubSpot } from './hubspot.ts'
 import { type MailServer, startMailServer } from './mail.ts'
+import { TestOidcProvider } from './oidc-provider.ts'
+import { takePort } from './ports.ts'
 import { type ReadyFile, TestSite } from './site.ts'
 
 export interface SharedSite {
@@ -12,6 +14,8 @@ export interface SharedSite {
   readonly smtp: MailServer
   /** Its tenants connect to it with `TOKEN`. */
   readonly hubspot: TestHubSpot
+  /** On another site than the dashboard, for a browser. Its people sign in. */
+  readonly oidc: TestOidcProvider
   /** A link that signs in an operator. */
   signInLink(): Promise<string>
 }
@@ -29,8 +33,13 @@ async function start(): Promise<SharedSite> {
   // Alerts of tests report to this machine.
   const smtp = await startMailServer({ after: atProcessEnd })
   const mails = { SMTP_URL: smtp.url, SMTP_FROM: 'ipid <ipid@site.example>' }
-  const site = new TestSite({ after: atProcessEnd }, { WEBHOOK_PRIVATE: 'on', HUBSPOT_URL: hubspot.url, ...mails })
+  const oidc = await TestOidcProvider.start({ after: atProcessEnd }, 'localhost')
+  const port = String(takePort())
+  const { issuer, clientId, clientSecret, name } = oidc.admit(`http://127.0.0.1:${port}/sign-in/oidc`)
+  const signIn = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret, OIDC_NAME: name }
+  const others = { WEBHOOK_PRIVATE: 'on', HUBSPOT_URL: hubspot.url, DASHBOARD_PORT: port }
+  const site = new TestSite({ after: atProcessEnd }, { ...others, ...mails, ...signIn })
   const ready = (await site.start().ready()) as SharedSite['ready'] & { readonly dashboard_url: string }
   const signInLink = async () => (await site.ipid('dashboard')).stdout.trim()
-  return { site, ready, origin: new URL(ready.dashboard_url).origin, smtp, hubspot, signInLink }
+  return { site, ready, origin: new URL(ready.dashboard_url).origin, smtp, hubspot, oidc, signInLink }
 }

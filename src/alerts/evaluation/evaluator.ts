@@ -13,6 +13,7 @@ import { dayIn } from '../../run/time-zone.ts'
 import { type Tenant, zoneOfTenant, zonesOf } from '../../tenants/tenancy.ts'
 import type { ReadWeek } from '../digests/week.ts'
 import { DigestWriter } from '../digests/writer.ts'
+import { ExportMailWriter, type ExportMailWriterOptions } from '../export-mails/writer.ts'
 import {
   type CompanyActivity,
   type DigestReason,
@@ -21,7 +22,7 @@ import {
   messageOf,
   withActivity,
 } from '../messages.ts'
-import { type Alert, type Digest, isAlert, isDigest, type RedisAlerts } from '../redis/alert-store.ts'
+import { type Alert, type Digest, isAlert, isDigest, isExportMail, type RedisAlerts } from '../redis/alert-store.ts'
 import type { Occurrence, RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
 import {
   correctionOf,
@@ -41,6 +42,8 @@ interface EvaluatorOptions {
   readonly occurrences: RedisOccurrences
   readonly visits: ClickHouseVisits
   readonly readWeek: ReadWeek
+  readonly exports: ExportMailWriterOptions['exports']
+  readonly waiting: ExportMailWriterOptions['waiting']
   readonly segments: { list(tenantId: string): Promise<readonly Segment[]> }
   readonly getTenant: (id: string) => Promise<Tenant | undefined>
   /** Days that events are kept when the tenant has no number of its own; undefined: forever. */
@@ -72,6 +75,7 @@ export const WEEKLY = { every: 'week', at: '08:00' } as const
 export class Evaluator extends LeasedService {
   readonly #options: EvaluatorOptions
   readonly #digests: DigestWriter
+  readonly #exportMails: ExportMailWriter
   /** `clock.now()` of the last sweeps and corrections, by alert and by tenant. */
   readonly #sweptMs = new Map<string, number>()
   readonly #correctedMs = new Map<string, number>()
@@ -80,6 +84,7 @@ export class Evaluator extends LeasedService {
     const problem = 'alerts are not evaluated at the moment; nothing is lost'
     super({ ...options, name: 'alert evaluator', delay: LOOP_DELAY, problem })
     this.#options = options
+    this.#exportMails = new ExportMailWriter(options)
     this.#digests = new DigestWriter({
       ...options,
       zoneOf: zonesOf(options),
@@ -112,7 +117,8 @@ export class Evaluator extends LeasedService {
       return false
     }
     const known = new Map((await segments.list(tenantId)).map((segment) => [segment.id, segment]))
-    const unpaused = (await alerts.list(tenantId)).filter(({ paused }) => paused === undefined)
+    const all = await alerts.list(tenantId)
+    const unpaused = all.filter(({ paused }) => paused === undefined)
     const active = unpaused.filter(isAlert)
     const correctors = active.filter(({ on }) => on === 'company.corrected')
     const ready: Alert[] = []
@@ -133,6 +139,7 @@ export class Evaluator extends LeasedService {
       await occurrences.forgetTouched(tenantId, touched)
     }
     // Last: alerts do not wait for them.
+    await this.#exportMails.write(all.filter(isExportMail))
     await this.#sendDigests(unpaused.filter(isDigest), known)
     return touched.length === TOUCHED_PER_TURN
   }

@@ -1,4 +1,4 @@
-import { ALERT_LIMITS, type AlertRecord, type AlertType } from '../../../schemas/alert.ts'
+import { ALERT_LIMITS, ALERT_TYPES, type AlertRecord, type AlertType } from '../../../schemas/alert.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
@@ -11,7 +11,7 @@ const using = './alerts.lua'
 const writeScript = loadScript(import.meta.url, './writeAlert-6.lua', { using })
 const removeScript = loadScript(import.meta.url, './removeAlert-10.lua', { using })
 
-/** An alert of a tenant, or a subscription to its digest. */
+/** An alert of a tenant, or a subscription to its digest or to files of an export. */
 export interface Alert extends AlertRecord {
   readonly id: string
   readonly tenantId: string
@@ -24,11 +24,18 @@ export function isDigest(alert: Alert): alert is Digest {
   return alert.on === 'digest'
 }
 
-/** An alert, as opposed to a subscription to the digest. */
+/** A subscription to the files of an export. */
+export type ExportMail = Alert & { readonly on: 'export' } & Required<Pick<AlertRecord, 'export'>>
+
+export function isExportMail(alert: Alert): alert is ExportMail {
+  return alert.on === 'export'
+}
+
+/** An alert, as opposed to a subscription. */
 export type FiringAlert = Alert & { readonly on: AlertType }
 
 export function isAlert(alert: Alert): alert is FiringAlert {
-  return alert.on !== 'digest'
+  return ALERT_TYPES.some((type) => type === alert.on)
 }
 
 /** Changes of an alert; null removes a field. */
@@ -81,14 +88,18 @@ export class RedisAlerts {
    */
   async create({ id, tenantId, ...record }: Alert, message?: Delivery): Promise<Alert> {
     const [max, what] =
-      record.on === 'digest' ? [ALERT_LIMITS.digestsMax, 'digests'] : [ALERT_LIMITS.alertsMax, 'alerts']
+      record.on === 'digest'
+        ? [ALERT_LIMITS.digestsMax, 'digests']
+        : record.on === 'export'
+          ? [ALERT_LIMITS.exportMailsMax, 'subscriptions to exports']
+          : [ALERT_LIMITS.alertsMax, 'alerts']
     const args: (string | number)[] = [tenantId, id, JSON.stringify(record), max]
     if (message !== undefined) {
       const member = memberOf({ tenantId, alertId: id, queue: 'requested' })
       args.push(message.id, JSON.stringify(message), message.createdAtMs, member)
     }
     const json = await this.#write(tenantId, id, args)
-    if (json === 0 && record.on === 'digest') {
+    if (json === 0 && (record.on === 'digest' || record.on === 'export')) {
       throw new InputError(`${record.target} was subscribed at the same moment: look at the list again`)
     }
     if (json === 0) {

@@ -5,7 +5,7 @@ import type { RedisClient } from '../../stores/redis/connect.ts'
 import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import { type Delivery, QUEUES, type Queue, WEEK_TYPE } from '../delivery.ts'
+import { type Delivery, isSubscribed, QUEUES, type Queue } from '../delivery.ts'
 
 /** Turns a failure of Redis into an `UnavailableError`. */
 export const answered = answeredOr('the store of alerts does not answer')
@@ -126,14 +126,14 @@ export class RedisDeliveries {
   }
 
   /**
-   * Adds a message that a person requested, or of a digest.
+   * Adds a message that a person requested, or of a subscription.
    * @param rev its revision now; undefined: it is new
    * @returns false when it has changed meanwhile
    * @throws InputError when too many wait
    */
   async add(tenantId: string, delivery: Delivery, dueAtMs: number, rev?: number): Promise<boolean> {
     const { id, alertId, createdAtMs, type } = delivery
-    const queue = { tenantId, alertId, queue: type === WEEK_TYPE ? 'digest' : 'requested' } as const
+    const queue = { tenantId, alertId, queue: isSubscribed(type) ? 'digest' : 'requested' } as const
     const names = [
       keys.deliveries(tenantId),
       keys.deliveryTimes(tenantId),

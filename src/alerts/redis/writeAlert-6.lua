@@ -3,9 +3,12 @@
 -- KEYS[3] deliveries of the tenant, KEYS[4] their times, KEYS[5] queue of the alert, KEYS[6] queues
 -- ARGV[1] tenant id, ARGV[2] alert id
 -- ARGV[3] JSON: of a new alert, or of the fields that change; a field that is null is removed
--- ARGV[4] most alerts of a tenant, or most subscriptions to its digest; '' for a change
+-- ARGV[4] most alerts of a tenant, or most subscriptions of its kind; '' for a change
 -- for a new alert with a message: ARGV[5] message id, ARGV[6] its JSON, ARGV[7] now, ms, ARGV[8] member of the set of queues
--- Returns the JSON of the alert; 0 when its name is taken, or its address is subscribed to the same digest already, 1 when the tenant has too many, nil when there is no such alert.
+-- Returns the JSON of the alert; 0 when its name is taken, or its address is subscribed to the same already, 1 when the tenant has too many, nil when there is no such alert.
+local function kindOf(record)
+  return (record.on == 'digest' or record.on == 'export') and record.on or 'alert'
+end
 local change = cjson.decode(ARGV[3])
 local isNew = ARGV[4] ~= ''
 local json = call('HGET', KEYS[2], ARGV[2])
@@ -20,11 +23,12 @@ local all = call('HGETALL', KEYS[2])
 local count = 0
 for i = 1, #all, 2 do
   local other = cjson.decode(all[i + 1])
-  local isDigest = other.on == 'digest'
-  if all[i] ~= ARGV[2] and isDigest == (change.on == 'digest') then
-    -- The name of a digest is for people: it may be cut.
-    local isSame = isDigest and other.target == change.target and other.segment_id == change.segment_id
-    if isSame or (not isDigest and other.name == change.name) then
+  local kind = kindOf(other)
+  if all[i] ~= ARGV[2] and kind == kindOf(change) then
+    -- The name of a subscription is for people: it may be cut.
+    local isSame = kind ~= 'alert' and other.target == change.target and other.segment_id == change.segment_id
+      and (kind ~= 'export' or (other.export.id == change.export.id and other.once == change.once))
+    if isSame or (kind == 'alert' and other.name == change.name) then
       return 0
     end
     count = count + 1

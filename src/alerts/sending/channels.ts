@@ -5,10 +5,12 @@ import { cutText } from '../../run/cut-text.ts'
 import { retryAfterMs } from '../../run/retry-after.ts'
 import { timeLimit } from '../../run/time-limit.ts'
 import type { SecretBox } from '../../secrets/secret-box.ts'
+import type { ObjectStore } from '../../stores/objects/object-store.ts'
 import {
   type Attempt,
   CONFIRM_TYPE,
   type Delivery,
+  FILE_TYPE,
   GONE,
   RETRY_AFTER_MAX_MS,
   shortened,
@@ -16,6 +18,7 @@ import {
 } from '../delivery.ts'
 import { weekMail } from '../digests/mail.ts'
 import type { WeekMessage } from '../digests/week.ts'
+import { ATTACHED_BYTES_MAX, attachmentOf, type FileMessage, fileMail } from '../export-mails/message.ts'
 import { waitsFor } from '../facts.ts'
 import { type ConfirmMessage, confirmText, type Message, textOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
@@ -38,6 +41,8 @@ interface ChannelsOptions {
   readonly secrets: Pick<SecretBox, 'open'>
   /** Undefined: SMTP_URL is not set. */
   readonly mailer: Mailer | undefined
+  /** Files of exports. */
+  readonly files: Pick<ObjectStore, 'get'>
   readonly userAgent: string
   readonly clock: Clock
   readonly log: Logger
@@ -102,6 +107,7 @@ export class Channels {
     const { mailer } = this.#options
     if (mailer === undefined) return { error: 'SMTP_URL is not set, so e-mail cannot be sent' }
     if (delivery.type === WEEK_TYPE) return await this.#mailWeek(alert, delivery, mailer, signal)
+    if (delivery.type === FILE_TYPE) return await this.#mailFile(alert, delivery, mailer, signal)
     const isConfirm = delivery.type === CONFIRM_TYPE
     if (alert.unconfirmed !== undefined && !isConfirm) return { error: `the alert ${waitsFor(alert.unconfirmed)}` }
     const { subject, lines } = isConfirm ? this.#question(delivery) : textOf(JSON.parse(delivery.body) as Message)
@@ -119,6 +125,24 @@ export class Channels {
         { id, to: alert.target, subject, text: lines.join('\n'), html, unsubscribeUrl },
         signal,
       ),
+    }
+  }
+
+  async #mailFile(alert: Alert, { id, body }: Delivery, mailer: Mailer, signal: AbortSignal) {
+    if (alert.unconfirmed !== undefined) return { error: `the export ${waitsFor(alert.unconfirmed)}` }
+    const message = JSON.parse(body) as FileMessage
+    const { file, unsubscribe_url } = message.data
+    const unsubscribeUrl = `${unsubscribe_url}&key=${this.#opened(alert, 'the link that unsubscribes')}`
+    const isLarge = file.bytes > ATTACHED_BYTES_MAX
+    const content = isLarge ? undefined : await this.#options.files.get(file.key)
+    try {
+      const place = isLarge ? 'large' : content === undefined ? 'gone' : 'attached'
+      const { subject, lines } = fileMail(message, place, unsubscribeUrl)
+      const attachment = content && { ...attachmentOf(file.key), content }
+      const mail = { id, to: alert.target, subject, text: lines.join('\n'), unsubscribeUrl, attachment }
+      return { answer: await mailer.send(mail, signal) }
+    } finally {
+      content?.destroy()
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Transporter } from 'nodemailer'
 import { timeLimit } from '../../run/time-limit.ts'
 
@@ -18,6 +19,10 @@ interface Mail {
   readonly html?: string | undefined
   /** Ends a subscription: shown as a button by programs for mail (RFC 2369), at once if it is https (RFC 8058). */
   readonly unsubscribeUrl?: string | undefined
+  /** A file. The caller destroys its content. */
+  readonly attachment?:
+    | { readonly filename: string; readonly contentType: string; readonly content: Readable }
+    | undefined
 }
 
 /** For each step of a conversation. */
@@ -38,7 +43,8 @@ export class Mailer {
    * Resolves with the answer of the server when it has accepted the mail.
    * @param signal ends the attempt, with its connection
    */
-  async send({ id, to, subject, text, html, unsubscribeUrl }: Mail, signal: AbortSignal): Promise<string> {
+  async send(mail: Mail, signal: AbortSignal): Promise<string> {
+    const { id, to, subject, text, html, unsubscribeUrl, attachment } = mail
     const { createTransport } = await import('nodemailer')
     this.#transport ??= createTransport(this.#settings())
     const { from } = this.#options
@@ -47,6 +53,7 @@ export class Mailer {
     try {
       const sent = await this.#transport.sendMail({
         ...{ from, subject, text, html },
+        ...(attachment && { attachments: [attachment] }),
         // Not a list: an address with a comma in it is one address.
         to: { name: '', address: to },
         messageId: `<${id}@${host}>`,

@@ -5,11 +5,12 @@ import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import type { Person, PersonStore, TenantOfPeople } from '../server/people.ts'
+import type { OidcAccount, Person, PersonStore, TenantOfPeople } from '../server/people.ts'
 
 const answered = answeredOr('Redis does not keep the people of the dashboard now')
 
 const setRoleScript = loadScript(import.meta.url, './setRole-1.lua')
+const bindAccountScript = loadScript(import.meta.url, './bindAccount-1.lua')
 const putPersonScript = loadScript(import.meta.url, './putPerson-2.lua')
 
 /** Most people of a tenant: the script reads them all. */
@@ -24,6 +25,8 @@ interface PersonRecord {
   readonly added_by_id?: string
   /** Absent: an earlier version added them, and they could do everything. */
   readonly role?: TenantRole
+  readonly oidc_issuer?: string
+  readonly oidc_subject?: string
   readonly tenant_created_at: string
 }
 
@@ -70,6 +73,18 @@ export class RedisPersonStore implements PersonStore {
     return changed === 1
   }
 
+  async bindAccount(
+    tenant: TenantOfPeople,
+    id: string,
+    email: string,
+    { issuer, subject }: OidcAccount,
+  ): Promise<boolean> {
+    const args = [id, tenant.createdAt, email, issuer, subject]
+    const bound = await answered(bindAccountScript.run(this.#client, [keys.people(tenant.id)], args))
+    await answered(persisted(this.#client))
+    return bound === 1
+  }
+
   async removePerson(tenantId: string, id: string): Promise<boolean> {
     const removed = await answered(this.#client.hdel(keys.people(tenantId), id))
     await answered(persisted(this.#client))
@@ -81,10 +96,12 @@ function personOf({ createdAt }: TenantOfPeople, id: string, json: string): Pers
   const record = JSON.parse(json) as PersonRecord
   if (record.tenant_created_at !== createdAt) return undefined
   const { name, email, added_at: addedAt, added_by: addedBy, added_by_id: addedById } = record
+  const { oidc_issuer: issuer, oidc_subject: subject } = record
   return {
     ...{ id, name, addedAt, role: record.role ?? 'admin' },
     ...(email !== undefined && { email }),
     ...(addedBy !== undefined && { addedBy }),
     ...(addedById !== undefined && { addedById }),
+    ...(issuer !== undefined && subject !== undefined && { account: { issuer, subject } }),
   }
 }

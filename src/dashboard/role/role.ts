@@ -33,6 +33,9 @@ import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
 import { zonesOf } from '../../tenants/tenancy.ts'
 import { Favicons } from '../favicons/favicons.ts'
 import { IconCache } from '../favicons/icon-cache.ts'
+import type { Oidc } from '../oidc/oidc-signing.ts'
+import { OidcPeople } from '../oidc/people.ts'
+import { OidcProvider, oidcOptionsOf } from '../oidc/provider.ts'
 import { RedisPersonStore } from '../redis/people.ts'
 import { RedisSessionStore } from '../redis/sessions.ts'
 import { Access } from '../server/access.ts'
@@ -90,6 +93,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
   const favicons = faviconsOf(context)
   const exportFiles = openObjectStore(context.archiveLocation)
   const mails = mailsOf(context, redis, { sessions, people: personStore, tenants })
+  const oidc = oidcOf(context, { people: personStore, tenants })
   const settings = settingsOf(context, redis, { sessions, people, mails, sharedLinks }, tables)
   const { sample, removal } = sampleOf(context, redis, uploads.jobs)
   const alerting = alertDependencies(context, redis, exportFiles, tables, tenants)
@@ -138,7 +142,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
         ...{ engine, idleSeconds },
         sessions,
         people,
-        mails,
+        ...{ mails, oidc },
         addresses: new RedisAddresses(redis),
         sharedPages: new SharedPages({
           ...{ links: sharedLinks, companies, counters, findTenant, clock },
@@ -160,6 +164,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
       streams.end()
       favicons?.stop()
       live.pageViews.stop()
+      oidc?.provider.stop()
       await mails?.stop()
       await http?.stop()
       await tables.close()
@@ -184,6 +189,15 @@ function mailsOf(
     ...stores,
     log,
   })
+}
+
+/** Undefined: OIDC_ISSUER is not set. */
+function oidcOf(
+  { config }: ProcessContext,
+  stores: { readonly people: RedisPersonStore; readonly tenants: RedisTenantStore },
+): Oidc | undefined {
+  const options = oidcOptionsOf(config)
+  return options && { provider: new OidcProvider(options), people: new OidcPeople(stores) }
 }
 
 /** Undefined: DASHBOARD_FAVICONS is off. */

@@ -1,12 +1,20 @@
-/** The cookie of a session. Browsers share cookies between ports, so its name has the port: a machine may run two instances. */
-export class SessionCookie {
-  readonly #name: string
-  readonly #isSecure: boolean
+interface CookieOptions {
+  readonly name: 'session' | 'sign_in'
+  readonly port: number
+  /** Whether browsers send it over https only. */
+  readonly isSecure: boolean
+  /** `Lax`: browsers send it also when another site leads here. */
+  readonly sameSite: 'Strict' | 'Lax'
+}
 
-  /** @param isSecure browsers send it over https only */
-  constructor(port: number, isSecure: boolean) {
-    this.#name = `${isSecure ? '__Host-' : ''}ipid_session_${port}`
-    this.#isSecure = isSecure
+/** A cookie with a secret. Browsers share cookies between ports, so its name has the port: a machine may run two instances. */
+export class SecretCookie {
+  readonly #name: string
+  readonly #attributes: string
+
+  constructor({ name, port, isSecure, sameSite }: CookieOptions) {
+    this.#name = `${isSecure ? '__Host-' : ''}ipid_${name}_${port}`
+    this.#attributes = `HttpOnly; SameSite=${sameSite}${isSecure ? '; Secure' : ''}`
   }
 
   /** Reads a `Cookie` header; `''` when the cookie is absent. */
@@ -19,7 +27,6 @@ export class SessionCookie {
   /** A `Set-Cookie` header. @param validMs 0: removes it */
   write(secret: string, validMs: number): string {
     const maxAgeSeconds = Math.floor(validMs / 1_000)
-    const secure = this.#isSecure ? '; Secure' : ''
-    return `${this.#name}=${secret}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`
+    return `${this.#name}=${secret}; Path=/; Max-Age=${maxAgeSeconds}; ${this.#attributes}`
   }
 }

@@ -1,4 +1,4 @@
-import { type MailSignIn, MailSignInBody } from '../../../schemas/dashboard/session.ts'
+import { MailSignInBody } from '../../../schemas/dashboard/session.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
@@ -21,11 +21,6 @@ export class LinkRequests {
     this.#attempts = new Attempts(clock)
   }
 
-  /** `GET /sign-in/mail`: whether this instance sends mails. */
-  state(): HttpResponse {
-    return answer({ can_email: this.#mails !== undefined })
-  }
-
   /** `POST /sign-in/mail` */
   async take(exchange: Exchange): Promise<HttpResponse> {
     const { origin, forwardedFor } = exchange.request.head
@@ -41,10 +36,6 @@ export class LinkRequests {
     const body = parseJson(await exchange.text())
     assertSchema(validate, body)
     this.#mails.request((body as MailSignInBody).email)
-    return answer({ can_email: true })
+    return { status: 204, body: '', headers: { 'cache-control': 'no-store' } }
   }
-}
-
-function answer(state: MailSignIn): HttpResponse {
-  return { status: 200, body: JSON.stringify(state), headers: { 'cache-control': 'no-store' } }
 }

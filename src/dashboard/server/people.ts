@@ -6,6 +6,7 @@ import { isReservedName } from '../../run/authors.ts'
 import type { Clock } from '../../run/clock.ts'
 import { readDisplayName } from '../../run/display-name.ts'
 import { InputError } from '../../run/errors.ts'
+import type { TenantStore } from '../../tenants/stores.ts'
 import { type Grant, makerIdOf, personMaker, personOfMaker, type Sessions, type SignIn } from './sessions.ts'
 
 /** A member of a tenant. */
@@ -21,6 +22,20 @@ export interface Person {
   readonly addedBy?: string
   /** Their maker id, see `makerOf`; undefined: the command line, or an earlier version. */
   readonly addedById?: string
+  /** The account at a provider of OpenID Connect that the person signed in with. */
+  readonly account?: OidcAccount
+}
+
+/** An account at a provider of OpenID Connect, which never belongs to another person later (OpenID Connect Core 1.0, 2). */
+export interface OidcAccount {
+  readonly issuer: string
+  readonly subject: string
+}
+
+/** A person, and the tenant whose list has them. */
+export interface PersonOfTenant {
+  readonly tenant: TenantOfPeople
+  readonly person: Person
 }
 
 /** A tenant, as opposed to one with the same name that was deleted. */
@@ -39,6 +54,12 @@ export interface PersonStore {
   listPeople(tenant: TenantOfPeople): Promise<Person[]>
   /** Whether the person exists. */
   setRole(tenant: TenantOfPeople, id: string, role: TenantRole): Promise<boolean>
+  /**
+   * Ties a person with this e-mail address to an account, in place of one of another issuer.
+   * @returns whether they are tied: false when the person is gone or has another address, has another account of the issuer, or when
+   *   another person of the tenant has the account
+   */
+  bindAccount(tenant: TenantOfPeople, id: string, email: string, account: OidcAccount): Promise<boolean>
   /** Whether the person existed. */
   removePerson(tenantId: string, id: string): Promise<boolean>
 }
@@ -56,6 +77,29 @@ export interface Invitation {
   readonly isNew?: boolean
   /** Validity of the link. */
   readonly validMs: number
+}
+
+/** Most workspaces that a person may choose from when they sign in. */
+const WORKSPACES_MAX = 20
+
+/**
+ * Finds a person in each tenant, at most 20.
+ * @param pick the person among all people of a tenant; undefined: none
+ */
+export async function findPeople(
+  tenants: Pick<TenantStore, 'listTenants'>,
+  people: Pick<PersonStore, 'listPeople'>,
+  pick: (all: readonly Person[]) => Person | undefined,
+): Promise<PersonOfTenant[]> {
+  const found: PersonOfTenant[] = []
+  for (const { id, createdAt, deleting } of await tenants.listTenants()) {
+    if (deleting) continue
+    const tenant = { id, createdAt }
+    const person = pick(await people.listPeople(tenant))
+    if (person !== undefined) found.push({ tenant, person })
+    if (found.length === WORKSPACES_MAX) break
+  }
+  return found
 }
 
 /** The members of tenants: their names, and links that invite them. */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { TObject, TSchema } from 'typebox'
+import type { SignInWays } from '../../../schemas/dashboard/session.ts'
 import type { AlertAdmin } from '../../alerts/admin.ts'
 import type { RedisAddresses } from '../../alerts/redis/address-store.ts'
 import type { EngineChoice } from '../../http/engine/choose.ts'
@@ -17,10 +18,11 @@ import { forCaller } from '../../run/caller.ts'
 import type { Clock } from '../../run/clock.ts'
 import { READ_WORK_MS } from '../../stores/clickhouse/read-limits.ts'
 import type { Tenant } from '../../tenants/tenancy.ts'
+import { type Oidc, OidcSigning } from '../oidc/oidc-signing.ts'
 import type { SharedPages } from '../shared-links/shared-page.ts'
 import { Access, refusalOf } from './access.ts'
 import { Confirming } from './confirming.ts'
-import { SessionCookie } from './cookie.ts'
+import { SecretCookie } from './cookie.ts'
 import { isOurHost, isOurOrigin } from './hosts.ts'
 import { LinkRequests } from './link-requests.ts'
 import { loadPageFiles, type PageFile, type PageFiles } from './page-files.ts'
@@ -46,7 +48,9 @@ interface DashboardOptions {
   readonly sharedPages: Pick<SharedPages, 'open'>
   /** Undefined: SMTP_URL is not set. */
   readonly mails: Pick<SignInMails, 'request'> | undefined
-  readonly digests: Pick<AlertAdmin, 'digestOfLink' | 'unsubscribe'>
+  /** Undefined: OIDC_ISSUER is not set. */
+  readonly oidc: Oidc | undefined
+  readonly digests: Pick<AlertAdmin, 'subscriptionOfLink' | 'unsubscribe'>
   readonly routes: readonly DashboardRoute[]
   readonly findTenant: (id: string) => Promise<Tenant | undefined>
   /** Resolves when earlier changes are on disk. */
@@ -92,12 +96,12 @@ export async function createDashboard(options: DashboardOptions): Promise<HttpSe
 
 class Gate {
   readonly #options: DashboardOptions
-  readonly #cookie: SessionCookie
+  readonly #cookie: SecretCookie
   readonly #access: Access
 
   constructor(options: DashboardOptions) {
     this.#options = options
-    this.#cookie = new SessionCookie(options.port, options.publicUrl?.startsWith('https:') === true)
+    this.#cookie = cookieOf(options, 'session', 'Strict')
     this.#access = new Access(options.sessions, options.findTenant)
   }
 
@@ -149,8 +153,8 @@ class Gate {
   }
 
   /**
-   * `/sign-in` starts a session, `/sign-in/mail` mails a link for one, `/sign-out` ends it, `/confirm` confirms the e-mail address of an alert,
-   * `/unsubscribe` ends a digest.
+   * `/sign-in` starts a session, `/sign-in/mail` mails a link for one, `/sign-in/oidc` leads to the provider and back, `/sign-in/ways` says which of
+   * them work, `/sign-out` ends the session, `/confirm` confirms the e-mail address of an alert, `/unsubscribe` ends a digest.
    */
   signing({ index }: PageFiles): Target[] {
     const { sessions, people, clock, onSignedOut = () => {} } = this.#options
@@ -165,7 +169,16 @@ class Gate {
     const confirm = endpoint(inPath, (exchange) => signing.confirm(exchange))
     const { addresses, digests, persisted } = this.#options
     const confirming = new Confirming({ addresses, persisted, index: index.plain.toString(), clock })
-    const { mails } = this.#options
+    const { mails, oidc, log } = this.#options
+    const attemptCookie = cookieOf(this.#options, 'sign_in', 'Lax')
+    const providing = new OidcSigning({
+      ...{ oidc, sessions, cookie, attemptCookie, index: index.plain.toString(), clock, log },
+    })
+    const oidcPath = '/sign-in/oidc'
+    const start = endpoint(oidcPath, (exchange) => providing.start(exchange))
+    const waysPath = '/sign-in/ways'
+    const ways: SignInWays = { can_email: mails !== undefined, provider: oidc?.provider.name ?? null }
+    const told = { status: 200, body: JSON.stringify(ways), headers: { 'cache-control': 'no-store' } }
     const requesting = new LinkRequests(mails, clock)
     const mailPath = '/sign-in/mail'
     const request = endpoint(mailPath, (exchange) => requesting.take(exchange))
@@ -177,7 +190,9 @@ class Gate {
     return [
       { method: 'GET', path: inPath, endpoint: endpoint(inPath, (exchange) => signing.open(exchange)) },
       { method: 'POST', path: inPath, endpoint: { ...confirm, bodyMaxBytes: FORM_MAX_BYTES } },
-      { method: 'GET', path: mailPath, endpoint: endpoint(mailPath, async () => requesting.state()) },
+      { method: 'GET', path: waysPath, endpoint: endpoint(waysPath, async () => told) },
+      { method: 'POST', path: oidcPath, endpoint: { ...start, bodyMaxBytes: FORM_MAX_BYTES } },
+      { method: 'GET', path: oidcPath, endpoint: endpoint(oidcPath, (exchange) => providing.finish(exchange)) },
       { method: 'POST', path: mailPath, endpoint: { ...request, bodyMaxBytes: FORM_MAX_BYTES } },
       { method: 'GET', path: linkPath, endpoint: endpoint(linkPath, (exchange) => confirming.open(exchange)) },
       { method: 'POST', path: linkPath, endpoint: { ...agreed, bodyMaxBytes: FORM_MAX_BYTES } },
@@ -253,6 +268,14 @@ class Gate {
     if (tenant === undefined) throw new HttpError('unknown_workspace', 'tenant not found')
     return tenant
   }
+}
+
+function cookieOf(
+  { port, publicUrl }: Pick<DashboardOptions, 'port' | 'publicUrl'>,
+  name: 'session' | 'sign_in',
+  sameSite: 'Strict' | 'Lax',
+): SecretCookie {
+  return new SecretCookie({ name, port, isSecure: publicUrl?.startsWith('https:') === true, sameSite })
 }
 
 function sent(file: PageFile, exchange: Exchange, caching: string): HttpResponse {

@@ -6,7 +6,7 @@ import type { Mailer } from '../../alerts/sending/mail.ts'
 import { BackpressureError } from '../../run/errors.ts'
 import { timeLimit } from '../../run/time-limit.ts'
 import type { TenantStore } from '../../tenants/stores.ts'
-import type { Person, PersonStore, TenantOfPeople } from './people.ts'
+import { findPeople, type PersonStore } from './people.ts'
 import { type Sessions, signInUrl } from './sessions.ts'
 
 interface SignInMailOptions {
@@ -35,8 +35,6 @@ interface MailedInvitation {
 const MAILED_LINK_MS = 900_000
 /** Requests that wait for their turn; further ones are forgotten. */
 const WAITING_MAX = 50
-/** Most workspaces in a mail. */
-const LINKS_MAX = 20
 /** How long the person who invites waits for the mail server. */
 const INVITE_MS = 20_000
 
@@ -90,8 +88,8 @@ export class SignInMails {
   }
 
   async #mailLinks(address: string): Promise<void> {
-    const { sessions, limits, mailer } = this.#options
-    const found = await this.#peopleWith(address)
+    const { sessions, limits, mailer, people, tenants } = this.#options
+    const found = await findPeople(tenants, people, (all) => all.find(({ email }) => email === address))
     if (found.length === 0) return
     await limits.take('', [{ of: 'destination', id: `sign-in ${address}`, reached: 'links were mailed' }])
     const lines: string[] = []
@@ -108,19 +106,6 @@ export class SignInMails {
       { id: randomUUID(), to: address, subject: 'Your sign-in link for ipid', text },
       this.#stopping.signal,
     )
-  }
-
-  async #peopleWith(address: string) {
-    const { people, tenants } = this.#options
-    const found: { readonly tenant: TenantOfPeople; readonly person: Person }[] = []
-    for (const { id, createdAt, deleting } of await tenants.listTenants()) {
-      if (deleting) continue
-      const tenant = { id, createdAt }
-      const person = (await people.listPeople(tenant)).find(({ email }) => email === address)
-      if (person !== undefined) found.push({ tenant, person })
-      if (found.length === LINKS_MAX) break
-    }
-    return found
   }
 
   #invitationText({ tenantId, by, role, secret, expiresAt }: MailedInvitation) {

@@ -5,7 +5,7 @@ import type { HttpResponse } from '../../http/engine/response.ts'
 import type { Clock } from '../../run/clock.ts'
 import type { Access } from './access.ts'
 import { Attempts, clientOf } from './attempts.ts'
-import type { SessionCookie } from './cookie.ts'
+import type { SecretCookie } from './cookie.ts'
 import { type People, validName } from './people.ts'
 import { type Grant, isCsrfToken, isSecret, SESSION_MS, type Session, type Sessions } from './sessions.ts'
 import { type SignInQuestion, signInPage } from './sign-in-page.ts'
@@ -13,7 +13,7 @@ import { type SignInQuestion, signInPage } from './sign-in-page.ts'
 interface SigningOptions {
   readonly sessions: Sessions
   readonly people: Pick<People, 'introduce' | 'remove'>
-  readonly cookie: SessionCookie
+  readonly cookie: SecretCookie
   readonly access: Access
   /** Called to end open streams of a session. */
   readonly onSignedOut: (session: Session) => void

@@ -1,19 +1,20 @@
 import type { AlertAdmin } from '../../alerts/admin.ts'
-import type { Digest } from '../../alerts/redis/alert-store.ts'
+import { type Digest, type ExportMail, isDigest } from '../../alerts/redis/alert-store.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import { escaped } from '../../run/escaped.ts'
 import { pageWithoutScripts } from './sign-in-page.ts'
 
 interface UnsubscribingOptions {
-  readonly digests: Pick<AlertAdmin, 'digestOfLink' | 'unsubscribe'>
+  readonly digests: Pick<AlertAdmin, 'subscriptionOfLink' | 'unsubscribe'>
   /** HTML of the pages. */
   readonly index: string
   /** Resolves when earlier changes are on disk. */
   readonly persisted: () => Promise<void>
 }
 
-type Ended = Exclude<Awaited<ReturnType<AlertAdmin['digestOfLink']>>, Digest>
+type Subscription = Digest | ExportMail
+type Ended = Exclude<Awaited<ReturnType<AlertAdmin['subscriptionOfLink']>>, Subscription>
 
 const ENDED: Readonly<Record<Ended, readonly [status: number, text: string]>> = {
   gone: [200, 'This subscription has ended: no more of its mails are sent.'],
@@ -25,7 +26,7 @@ const ENDED: Readonly<Record<Ended, readonly [status: number, text: string]>> = 
 }
 
 /**
- * Ends subscriptions to the digest by the link of a mail, without a session. Opening the link asks first, because programs that scan mail open
+ * Ends subscriptions to the digest or to an export by the link of a mail, without a session. Opening the link asks first, because programs that scan mail open
  * links. A POST ends it at once: from the button of our page, or from a program for mail (RFC 8058).
  */
 export class Unsubscribing {
@@ -39,11 +40,9 @@ export class Unsubscribing {
   async open(exchange: Exchange): Promise<HttpResponse> {
     const found = await this.#found(exchange)
     if (typeof found === 'string') return this.#ended(found)
-    const of = found.segment_id === undefined ? '' : 'a segment of '
-    const when = found.every === 'day' ? 'every day' : 'every Monday'
     return this.#page(
       200,
-      `<p>${escaped(found.target)} gets the digest of ${of}${escaped(found.tenantId)} ${when}.</p>
+      `<p>${escaped(found.target)} gets ${subjectOf(found)}.</p>
 <form class="ui-stack" method="post" action="/unsubscribe?${escaped(exchange.request.query)}">
 <p><button type="submit" class="ui-button is-primary">Unsubscribe</button></p></form>`,
     )
@@ -60,10 +59,10 @@ export class Unsubscribing {
     return this.#page(200, `<p>${escaped(found.target)} gets no more of these mails. You can close this page.</p>`)
   }
 
-  async #found({ request }: Exchange): Promise<Digest | Ended> {
+  async #found({ request }: Exchange): Promise<Subscription | Ended> {
     const query = new URLSearchParams(request.query)
     const [tenant = '', digest = '', key = ''] = ['tenant', 'digest', 'key'].map((name) => query.get(name) ?? '')
-    return await this.#options.digests.digestOfLink(tenant, digest, key)
+    return await this.#options.digests.subscriptionOfLink(tenant, digest, key)
   }
 
   #ended(why: Ended): HttpResponse {
@@ -75,4 +74,12 @@ export class Unsubscribing {
     const body = pageWithoutScripts(this.#options.index, text)
     return { status, type: 'text/html; charset=utf-8', body, headers: { 'cache-control': 'no-store' } }
   }
+}
+
+/** The content of a subscription, as HTML. */
+function subjectOf(found: Subscription): string {
+  const tenant = escaped(found.tenantId)
+  if (!isDigest(found)) return `the files of the export ${escaped(found.export.name)} of ${tenant}`
+  const of = found.segment_id === undefined ? '' : 'a segment of '
+  return `the digest of ${of}${tenant} ${found.every === 'day' ? 'every day' : 'every Monday'}`
 }

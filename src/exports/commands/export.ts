@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import { normalAddress } from '../../../schemas/alert.ts'
 import {
   EXPORT_FORMATS,
   EXPORT_LIMITS,
@@ -6,10 +7,13 @@ import {
   type ExportFormat,
   type ExportPeriod,
 } from '../../../schemas/limits.ts'
+import { ALERT_SETTINGS, manage as manageAlerts, stateOf } from '../../alerts/commands/alert.ts'
+import type { ExportMail } from '../../alerts/redis/alert-store.ts'
 import { archiveLocationOf } from '../../config/config.ts'
 import { systemClock } from '../../run/clock.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { poll } from '../../run/loop.ts'
+import type { RedisClient } from '../../stores/redis/connect.ts'
 import { zoneOfTenant } from '../../tenants/tenancy.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { integerOption, waitOption } from '../../terminal/integer-option.ts'
@@ -33,7 +37,7 @@ interface ExportOptions {
 const SETTINGS = [...INSTANCE_SETTINGS, 'archiveUrl'] as const
 const LOOK_EVERY_MS = 200
 
-/** `ipid export create|list|run|pause|resume|remove` */
+/** `ipid export create|list|run|pause|resume|remove`, `mail|mails|unmail` */
 export function exportCommand(context: CliContext): Command {
   const root = new Command('export')
   addCreate(root, context)
@@ -41,6 +45,7 @@ export function exportCommand(context: CliContext): Command {
   addRun(root, context)
   addPauseAndResume(root, context)
   addRemove(root, context)
+  addMails(root, context)
   return root
 }
 
@@ -131,6 +136,80 @@ function addRemove(root: Command, context: CliContext): void {
       print(context, removed, json)
     },
   )
+}
+
+interface MailOptions {
+  readonly once?: boolean
+  readonly json?: boolean
+}
+
+function addMails(root: Command, context: CliContext): void {
+  addSubcommand(
+    root,
+    'mail <tenant> <name> <address>',
+    'send its new files to an e-mail address, which confirms once; needs SMTP_URL',
+    ALERT_SETTINGS,
+  )
+    .option('--once', 'only the next file')
+    .action(async (tenant: string, name: string, address: string, options: MailOptions, command: Command) => {
+      const { once = false, json = false } = options
+      const made = await manageAlerts(context, tenant, command, async (admin, client) => {
+        const { id } = await exportsOf(client).then((exports) => exports.named(tenant, name))
+        return await admin.mailExport(tenant, { address, export: { id, name }, once })
+      })
+      printMail(context, made, json)
+    })
+  addSubcommand(root, 'mails <tenant>', 'list who gets files of exports by e-mail', ALERT_SETTINGS).action(
+    async (tenant: string, { json }: MailOptions, command: Command) => {
+      const all = await manageAlerts(context, tenant, command, (admin) => admin.exportMails(tenant))
+      if (json) printJson(context.stdout, all.map(mailJson))
+      else {
+        const rows = all.map((one) => [one.export.name, one.target, one.once ? 'next file' : 'each file', stateOf(one)])
+        printTable(context.stdout, ['EXPORT', 'ADDRESS', 'SENT', 'STATE'], rows)
+      }
+    },
+  )
+  addSubcommand(
+    root,
+    'unmail <tenant> <name> <address>',
+    'send its files there no more; waiting mails are not sent',
+    ALERT_SETTINGS,
+  ).action(async (tenant: string, name: string, address: string, { json = false }: MailOptions, command: Command) => {
+    const removed = await manageAlerts(context, tenant, command, async (admin) => {
+      const target = normalAddress(address)
+      const found = (await admin.exportMails(tenant)).filter((one) => one.export.name === name && one.target === target)
+      if (found.length === 0)
+        throw new InputError(`${address} gets no files of export ${name} of tenant ${tenant}: see ipid export mails`)
+      for (const one of found) await admin.remove(one)
+      return found
+    })
+    if (json) printJson(context.stdout, removed.map(mailJson))
+    else for (const one of removed) printMail(context, one, false)
+  })
+}
+
+async function exportsOf(client: RedisClient): Promise<ExportAdmin> {
+  const { ExportAdmin: Admin } = await import('../admin.ts')
+  return new Admin(client, systemClock)
+}
+
+function printMail(context: CliContext, mail: ExportMail, json: boolean): void {
+  if (json) printJson(context.stdout, mailJson(mail))
+  else
+    printPairs(context.stdout, [
+      ['export', mail.export.name],
+      ['address', mail.target],
+      ['sent', mail.once ? 'the next file' : 'each file'],
+      ['state', stateOf(mail)],
+    ])
+}
+
+function mailJson({ id, tenantId, export: of, target, once, created_at, paused, unconfirmed }: ExportMail) {
+  return {
+    ...{ mail_id: id, tenant_id: tenantId, export_id: of.id, name: of.name, address: target, created_at },
+    once: once === true,
+    ...{ paused: paused ?? null, unconfirmed: unconfirmed ?? null },
+  }
 }
 
 async function show(

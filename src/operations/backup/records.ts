@@ -217,13 +217,22 @@ function parsedTenant(tenant: TenantCopy, kinds: SourceKinds): TenantCopy {
     if (key.source !== undefined) at(`keys[${i}].record.source`, () => assertSource(key.source!, kinds))
   }
   assertNamed('segments', segments, SEGMENT_LIMITS.segmentsMax, assertSegment)
-  const [digests, firing] = [true, false].map((isDigest) =>
-    Object.fromEntries(Object.entries(alerts).filter(([, { on }]) => (on === 'digest') === isDigest)),
-  ) as [typeof alerts, typeof alerts]
+  const having = (isWanted: (on: AlertRecord['on']) => boolean) =>
+    Object.fromEntries(Object.entries(alerts).filter(([, { on }]) => isWanted(on)))
+  const firing = having((on) => on !== 'digest' && on !== 'export')
   assertNamed('alerts', firing, ALERT_LIMITS.alertsMax, assertAlert)
   // Their own names may be cut.
+  const digests = having((on) => on === 'digest')
   assertNamed('alerts', digests, ALERT_LIMITS.digestsMax, assertAlert, ({ target, segment_id: of = '' }) =>
     `${target} ${of}`.trim(),
+  )
+  const mails = having((on) => on === 'export')
+  assertNamed(
+    'alerts',
+    mails,
+    ALERT_LIMITS.exportMailsMax,
+    assertAlert,
+    ({ target, export: of, once = false }) => `${target} ${of?.id} ${once}`,
   )
   assertNamed('exports', exports, EXPORT_LIMITS.exportsMax, () => {})
   return rules === undefined ? tenant : { ...tenant, record: { ...record, rules: [...new Set(rules)] } }
@@ -260,9 +269,9 @@ function assertAlert({ after_days: afterDays, segment_id: segment, to, target, s
   assertAlertFacts({ ...facts, afterDays, segment, to })
   if (to === 'email') assertEmailAddress(target)
   else if (!/^https?:\/\/[^\s\p{C}]+$/u.test(target)) throw new Error(`${JSON.stringify(target)} is not a URL`)
-  const hasSecret = to !== 'email' || facts.on === 'digest'
+  const hasSecret = to !== 'email' || facts.on === 'digest' || facts.on === 'export'
   if ((secret !== undefined) !== hasSecret)
-    throw new Error('a URL and the link of a digest have a secret, an alert by e-mail has none')
+    throw new Error('a URL, and the link of a digest or an export, have a secret, an alert by e-mail has none')
 }
 
 function assertSource({ kind, name, base, preset, map, pull }: SourceFacts, kinds: SourceKinds): void {

@@ -24,6 +24,7 @@ import { checkRedis, checkRedisConfig, checkRedisDoor, type RedisSubject } from 
 import { refusalOf } from './refusals.ts'
 import { type Check, problemOf, runChecks } from './run-checks.ts'
 import { checkSecrets } from './secrets.ts'
+import { checkSignIn } from './sign-in.ts'
 import { checkWork } from './work.ts'
 
 /** Looks at a machine, its files, and the stores that answer. Changes nothing, and ends within seconds when servers are silent. */
@@ -39,6 +40,7 @@ export async function examine(subject: Subject): Promise<Finding[]> {
     { name: 'secrets-key', run: () => checkSecretsKey(subject) },
     { name: 'ports', run: () => checkPorts(subject) },
     { name: 'doors', run: () => checkDoors(subject) },
+    { name: 'sign-in', run: () => checkSignIn(subject) },
     { name: 'archive', run: () => checkArchive(subject) },
     { name: 'backups', run: () => checkBackupPlace(subject) },
   ]

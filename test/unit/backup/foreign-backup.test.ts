@@ -96,6 +96,10 @@ const ALERT = {
   ...{ created_at: TIME, active_since: TIME },
 }
 const DIGEST = { ...ALERT, name: 'Digest', on: 'digest', every: 'week', at: '08:00', secret: 'v1:0123abcd:x' }
+const FILES = {
+  ...{ ...DIGEST, name: 'Files', on: 'export', every: undefined, at: undefined },
+  export: { id: 'export_1', name: 'Weekly' },
+}
 const SEGMENT = { name: 'Software', where: 'industry=Software', created_at: TIME }
 const withAlert = (change: object) => ({
   tenants: [{ ...TENANT, alerts: { alert_0123456789ab: { ...ALERT, ...change } } }],
@@ -190,6 +194,16 @@ const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
   'a digest without a schedule': [withAlert({ ...DIGEST, every: undefined }), /a digest is an e-mail with a schedule/],
   'a digest at a time that is none': [withAlert({ ...DIGEST, at: '8' }), /alerts\.alert_0123456789ab\.at: /],
   'a digest without a link that ends it': [withAlert({ ...DIGEST, secret: undefined }), /the link of a digest/],
+  'files of an export without a link that ends them': [
+    withAlert({ ...FILES, secret: undefined }),
+    /the link of a digest/,
+  ],
+  'files of no export': [withAlert({ ...FILES, export: undefined }), /a subscription to an export is an e-mail/],
+  'files of an export with a schedule': [withAlert({ ...FILES, every: 'day', at: '08:00' }), /an alert has none/],
+  'an address that gets the files twice': [
+    { tenants: [{ ...TENANT, alerts: { alert_0123456789ab: FILES, alert_0123456789ac: FILES } }] },
+    /alerts\.alert_0123456789ac: its name "ada@example\.com export_1 false" occurs twice/,
+  ],
   'an address that is subscribed twice': [
     { tenants: [{ ...TENANT, alerts: { alert_0123456789ab: DIGEST, alert_0123456789ac: DIGEST } }] },
     /alerts\.alert_0123456789ac: its name "ada@example\.com" occurs twice/,

@@ -61,6 +61,22 @@ const REFUSED: [flags: Flags, message: RegExp][] = [
   [{ backupUrl: 's3://bucket/x/y', archiveUrl: 's3://bucket/x' }, /^BACKUP_URL lies in ARCHIVE_URL: /],
   [{ backupUrl: 'file:///a/b', archiveUrl: 'file:///a/b' }, /^BACKUP_URL lies in ARCHIVE_URL: .*another folder$/],
   [{ backupUrl: 'file:///a/b/archive/c', dataDir: '/a/b' }, /^BACKUP_URL lies in the archive under DATA_DIR: /],
+  ...[
+    'http://id.example',
+    'https://u:p@id.example',
+    'https://id.example/?a=1',
+    'https://id.example#',
+    'id.example',
+  ].map((oidcIssuer): [Flags, RegExp] => [
+    { oidcIssuer, oidcClientId: 'a', oidcClientSecret: 'b' },
+    /^--oidc-issuer ".*": must be https:\/\/host or https:\/\/host\/path; http only with localhost, 127.0.0.1 or \[::1\]$/,
+  ]),
+  [
+    { oidcIssuer: 'https://id.example' },
+    /^OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET go together: set all three/,
+  ],
+  [{ oidcClientId: 'a', oidcClientSecret: 'b' }, /^OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET go together/],
+  [{ oidcClientSecret: 'hüsh' }, /^--oidc-client-secret: must be up to 2048 characters of ASCII; OIDC_ISSUER, /],
   [{ clickhouseCluster: 'c1' }, /^CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL: the embedded engine is not a cluster$/],
   [
     { clickhouseUrl: 'http://h:8123', clickhouseHosts: 'http://h:8123' },

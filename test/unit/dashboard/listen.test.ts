@@ -16,9 +16,10 @@ async function start(t: TestContext, host: string, port: number): Promise<void> 
     ...{
       routes: [],
       mails: undefined,
+      oidc: undefined,
       addresses: { addressOf: async () => undefined, confirm: async () => false },
       sharedPages: { open: async () => ({ status: 404, body: '' }) },
-      digests: { digestOfLink: async () => 'gone' as const, unsubscribe: async () => {} },
+      digests: { subscriptionOfLink: async () => 'gone' as const, unsubscribe: async () => {} },
       findTenant: async () => undefined,
     },
     ...{ persisted: async () => {}, clock: systemClock, log: silent, metrics: new Registry() },

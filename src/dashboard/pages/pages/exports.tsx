@@ -17,6 +17,7 @@ import { useData } from '../lib/use-data.ts'
 import { ExportCalendar } from './exports/export-calendar.tsx'
 import { type ExportAction, ExportList } from './exports/export-list.tsx'
 import { FilesDialog } from './exports/files-dialog.tsx'
+import { MailsDialog } from './exports/mails-dialog.tsx'
 
 const LOOK_EVERY_MS = 5_000
 
@@ -35,10 +36,10 @@ const DONE = {
 
 function OfTenant({ tenant }: { readonly tenant: string }) {
   const list = useData<ExportsAnswer>(`/api/tenants/${tenant}/exports`, {}, LOOK_EVERY_MS)
-  const [dialog, setDialog] = useState<{ readonly action: 'files' | 'remove'; readonly id: string }>()
+  const [dialog, setDialog] = useState<{ readonly action: 'files' | 'mails' | 'remove'; readonly id: string }>()
   const changing = useAction()
   const act = (action: ExportAction, { export_id, name }: ListedExport) => {
-    if (action === 'files' || action === 'remove') return setDialog({ action, id: export_id })
+    if (action === 'files' || action === 'mails' || action === 'remove') return setDialog({ action, id: export_id })
     changing.run(async () => {
       await post(`/api/tenants/${tenant}/exports/${action}`, { export_id })
       list.reload()
@@ -78,6 +79,16 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
       {isFull && <Text tone="soft">A workspace has at most {max} exports: remove one to add another.</Text>}
       {dialog?.action === 'files' && shown !== undefined && (
         <FilesDialog tenant={tenant} shown={shown} onClose={close} />
+      )}
+      {dialog?.action === 'mails' && shown !== undefined && (
+        <MailsDialog
+          tenant={tenant}
+          shown={shown}
+          canEmail={list.value?.can_email === true}
+          own={list.value?.own_address ?? ''}
+          onChanged={list.reload}
+          onClose={close}
+        />
       )}
       {dialog?.action === 'remove' && shown !== undefined && (
         <RemoveExport tenant={tenant} shown={shown} onRemoved={list.reload} onClose={close} />

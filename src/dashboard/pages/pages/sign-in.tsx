@@ -1,6 +1,6 @@
 import './sign-in.css'
 import { useEffect, useState } from 'preact/hooks'
-import type { MailSignIn } from '../../../../schemas/dashboard/session.ts'
+import type { OidcStart, SignInWays } from '../../../../schemas/dashboard/session.ts'
 import { Avatar } from '../design/avatar.tsx'
 import { Badge } from '../design/badge.tsx'
 import { Button } from '../design/button.tsx'
@@ -18,7 +18,8 @@ import { Logo } from '../shell/logo.tsx'
 /** Shown without a session: what ipid is, and the ways to sign in. */
 export function SignIn() {
   const hasFailed = new URLSearchParams(location.search).get('sign-in') === 'failed'
-  const ways = useData<MailSignIn>('/sign-in/mail')
+  const ways = useData<SignInWays>('/sign-in/ways')
+  const hasOnlyLinks = ways.value?.can_email === false && ways.value.provider === null
   useEffect(keepReturnPath, [])
   return (
     <main class="ui-sign-in">
@@ -35,13 +36,14 @@ export function SignIn() {
             </Notice>
           )}
           {location.pathname !== '/' && <Text>Sign in to see this page. It opens right after that.</Text>}
-          {ways.value?.can_email && <MailForm />}
+          {ways.value?.provider && <ProviderButton name={ways.value.provider} />}
+          {ways.value?.can_email && <MailForm isSecond={ways.value.provider !== null} />}
           <Text tone="soft">
-            {ways.value?.can_email
+            {ways.value?.can_email || ways.value?.provider
               ? 'With an invitation, open its link in this browser.'
               : 'With an invitation, open its link in this browser. Without one, ask the person who invited you for a new link.'}
           </Text>
-          <Disclosure summary="I run ipid" isOpen={ways.value?.can_email === false || undefined}>
+          <Disclosure summary="I run ipid" isOpen={hasOnlyLinks || undefined}>
             <Stack gap={2}>
               <Text tone="soft" isSmall>
                 Run this on the machine where ipid runs. It prints a link that works once, for 10 minutes.
@@ -56,7 +58,26 @@ export function SignIn() {
   )
 }
 
-function MailForm() {
+function ProviderButton({ name }: { name: string }) {
+  const { isBusy, error, run } = useAction()
+  const go = () =>
+    run(async () => {
+      const { url } = await post<OidcStart>('/sign-in/oidc')
+      location.assign(url)
+    })
+  return (
+    <Stack gap={2}>
+      <Row>
+        <Button variant="primary" disabled={isBusy} onClick={go}>
+          Sign in with {name}
+        </Button>
+      </Row>
+      <FieldError error={error} />
+    </Stack>
+  )
+}
+
+function MailForm({ isSecond }: { isSecond: boolean }) {
   const [email, setEmail] = useState('')
   const [sentTo, setSentTo] = useState<string>()
   const { isBusy, error, run } = useAction()
@@ -97,7 +118,7 @@ function MailForm() {
         />
         <FieldError error={error} />
         <Row>
-          <Button type="submit" variant="primary" disabled={isBusy}>
+          <Button type="submit" variant={isSecond ? 'default' : 'primary'} disabled={isBusy}>
             Mail me a link
           </Button>
         </Row>

@@ -26,6 +26,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'alert.test': 'test',
   'alert.digest': 'several companies',
   'digest.week': 'digest of the week',
+  'export.file': 'file of an export',
   'alert.confirm': 'asks to confirm the address',
 }
 

@@ -1,4 +1,4 @@
-import { Ellipsis, FilePlus, List, Pause, Play, Trash2 } from 'lucide-preact'
+import { Ellipsis, FilePlus, List, Mail, Pause, Play, Trash2 } from 'lucide-preact'
 import { Link } from 'wouter-preact'
 import type { ListedExport } from '../../../../../schemas/dashboard/exports.ts'
 import { Badge } from '../../design/badge.tsx'
@@ -12,9 +12,9 @@ import { bytes, capitalised, counted } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
 import { segmentPath } from '../../lib/segment-view.ts'
 import { useSegments } from '../../lib/segments.ts'
-import { fileName, filePath, scheduleWords } from './words.ts'
+import { fileName, filePath, hasFailed, mailWords, scheduleWords } from './words.ts'
 
-export type ExportAction = 'run' | 'files' | 'pause' | 'resume' | 'remove'
+export type ExportAction = 'run' | 'files' | 'mails' | 'pause' | 'resume' | 'remove'
 
 interface ExportListProps {
   readonly tenant: string
@@ -102,7 +102,7 @@ function SegmentName({ tenant, segment }: { readonly tenant: string; readonly se
   return <Link href={segmentPath(tenant, found)}>{found.name}</Link>
 }
 
-function State({ shown: { paused, error, open_since: since } }: { readonly shown: ListedExport }) {
+function State({ shown: { paused, error, open_since: since, mails } }: { readonly shown: ListedExport }) {
   return (
     <Stack gap={1}>
       <Row gap={2}>
@@ -129,6 +129,11 @@ function State({ shown: { paused, error, open_since: since } }: { readonly shown
           A file is due since <Time at={since} />
         </Text>
       )}
+      {mails.filter(hasFailed).map((mail) => (
+        <Text key={mail.mail_id} tone="bad" isSmall>
+          {mailWords(mail)}
+        </Text>
+      ))}
     </Stack>
   )
 }
@@ -144,6 +149,7 @@ function Actions({ shown, onAct }: Pick<ExportListProps, 'onAct'> & { readonly s
       entries={[
         { label: 'Write a file now', icon: FilePlus, onSelect: () => onAct('run', shown) },
         { label: 'Show its files', icon: List, onSelect: () => onAct('files', shown) },
+        { label: 'Send by e-mail', icon: Mail, onSelect: () => onAct('mails', shown) },
         shown.paused === null
           ? { label: 'Pause', icon: Pause, onSelect: () => onAct('pause', shown) }
           : { label: 'Resume', icon: Play, onSelect: () => onAct('resume', shown) },

@@ -1,4 +1,5 @@
-import type { ListedExport } from '../../../../../schemas/dashboard/exports.ts'
+import type { ExportMailListed, ListedExport } from '../../../../../schemas/dashboard/exports.ts'
+import { sentence } from '../../design/notice.tsx'
 import { queryText } from '../../lib/api.ts'
 import { withZone } from '../../lib/days.ts'
 
@@ -17,4 +18,22 @@ export function fileName(object: string): string {
 /** The URL that saves a file of an export. */
 export function filePath(tenant: string, exportId: string, object: string): string {
   return `/api/tenants/${tenant}/exports/file${queryText({ export_id: exportId, file: fileName(object) })}`
+}
+
+/** Whether a mail with a file was not taken, or none is sent any more. */
+export function hasFailed({ paused, unconfirmed, last_attempt: last }: ExportMailListed): boolean {
+  return unconfirmed === null && (paused !== null || (last !== null && last.error !== null))
+}
+
+/** What becomes of mails with files, in a sentence or two. */
+export function mailWords({ address, paused, unconfirmed, waiting, last_attempt: last }: ExportMailListed): string {
+  if (unconfirmed !== null) return `${address} gets files once it has confirmed by the link in our mail.`
+  if (paused !== null) return `${address} gets no more files: ${sentence(paused.reason)}`
+  if (last !== null && last.error !== null)
+    return `The mail to ${address} failed and is tried again: ${sentence(last.error)}`
+  return waiting > 0
+    ? `A mail to ${address} is on its way.`
+    : last === null
+      ? 'No mail yet.'
+      : 'The last mail was sent.'
 }
