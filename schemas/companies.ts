@@ -265,10 +265,10 @@ export const CompanyRow = Type.Object({
 export type CompanyRow = Static<typeof CompanyRow>
 
 const details = {
-  /** Distinct pairs of address and UTC day, on the same days as `events`. */
+  /** Distinct pairs of address and day, on the same days as `events`. Days are UTC in the API, and of the tenant's time zone elsewhere. */
   visits: Type.Integer(),
   unique_ips: Type.Integer(),
-  /** Interest of the last 30 UTC days, 0 to 100. */
+  /** Interest of the last 30 days, 0 to 100. */
   heat: Type.Integer(),
   /** Of its first and its last touch of all time; empty: it has none. */
   first_channel: Type.String(),
@@ -285,9 +285,9 @@ export const CompanyHeat = Type.Object({
   frequency: Type.Integer(),
   depth: Type.Integer(),
   intent: Type.Integer(),
-  /** UTC days since the last day with an event, of the last 30; 0: today. */
+  /** Days since the last day with an event, of the last 30; 0: today. */
   days_ago: Type.Integer(),
-  /** Days with events, of the last 30 UTC days. */
+  /** Days with events, of the last 30. */
   active_days: Type.Integer(),
   events_per_day: Type.Number(),
   /** Days with an intent page. */

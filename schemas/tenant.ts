@@ -38,6 +38,10 @@ export const TenantRecord = Type.Object({
       description: 'It holds made-up visits up to this UTC day: pages may read it, and change nothing',
     }),
   ),
+  time_zone: Type.Optional(
+    Type.String({ maxLength: 64, description: 'IANA name of the zone of its days; default: UTC' }),
+  ),
+  time_zone_since: Type.Optional(Type.String({ description: 'When the zone was changed; ISO 8601, UTC' })),
   address_key: Type.Optional(
     Type.String({
       pattern: '^[0-9a-f]{64}$',
@@ -51,7 +55,7 @@ export type TenantRecord = Static<typeof TenantRecord>
 export const TenantChange = Type.Partial(
   Type.Pick(TenantRecord, [
     ...['plan', 'archive', 'retention_days', 'addresses', 'unclassified'],
-    ...['api_url', 'first_steps_closed', 'shows_sample', 'sample_until'],
+    ...['api_url', 'first_steps_closed', 'shows_sample', 'sample_until', 'time_zone', 'time_zone_since'],
   ] as const),
 )
 export type TenantChange = Static<typeof TenantChange>

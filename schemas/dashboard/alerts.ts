@@ -74,7 +74,7 @@ export const TryAlertBody = Type.Object(WHEN, { additionalProperties: false })
 export type TryAlertBody = Static<typeof TryAlertBody>
 
 export const AlertTrialAnswer = Type.Object({
-  /** The last UTC days that were looked at: 90, or fewer when there are too many events. */
+  /** The last days that were looked at: 90, or fewer when there are too many events. */
   days: Type.Integer(),
   times: Type.Integer(),
   /** Different companies. */

@@ -88,7 +88,7 @@ export type CompanyDetails = Static<typeof CompanyDetails>
 
 export const CompanyDetailsAnswer = Type.Object({
   companies: Type.Array(CompanyDetails),
-  /** First and last UTC day of the sparklines. */
+  /** First and last day of the sparklines. */
   days: Type.Tuple([Type.String(), Type.String()]),
 })
 export type CompanyDetailsAnswer = Static<typeof CompanyDetailsAnswer>

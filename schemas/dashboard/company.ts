@@ -67,7 +67,7 @@ export const CompanyAnswer = Type.Object({
   heat: Nullable(CompanyHeat),
   /** Accounts with the most events. */
   accounts: Type.Array(CompanySource),
-  /** First and last UTC day of everything below: the last days on which the company was seen. */
+  /** First and last day of everything below: the last days on which the company was seen. */
   from: Type.String(),
   to: Type.String(),
   /** Days with events, in order. */

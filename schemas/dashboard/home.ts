@@ -3,13 +3,13 @@ import { CompanyHeat, CompanyRow } from '../companies.ts'
 import { NamedSpans } from '../named.ts'
 import { OutcomeCount, PlanUsage, TrafficWarning } from './overview.ts'
 
-/** Numbers of seven UTC days, by the day of the event. */
+/** Numbers of seven days, by the day of the event. */
 export const WeekSums = Type.Object({
   /** Companies with an event. */
   companies: Type.Integer(),
   /** Companies whose first event is on these days. */
   new_companies: Type.Integer(),
-  /** Distinct pairs of address and UTC day of known companies. */
+  /** Distinct pairs of address and day of known companies. */
   visits: Type.Integer(),
   /** Events of known companies. */
   events: Type.Integer(),
@@ -24,14 +24,14 @@ export const HomeCompany = Type.Object({
   week_events: Type.Integer(),
   /** Visits of an average week of the four weeks before; of fewer weeks when it is younger. 0 when it had none. */
   usual_visits: Type.Number(),
-  /** First UTC day of this week with an event. */
+  /** First day of this week with an event. */
   first_day: Type.String(),
-  /** Its last UTC day with an event before `first_day`; null when there is none within the days that are read. */
+  /** Its last day with an event before `first_day`; null when there is none within the days that are read. */
   last_day_before: Type.Union([Type.String(), Type.Null()]),
   /** First and last page of this week, without their queries; empty when no event has a page. */
   first_page: Type.String(),
   last_page: Type.String(),
-  /** Visits of each UTC day of the four weeks before and this week. */
+  /** Visits of each day of the four weeks before and this week. */
   daily_visits: Type.Array(Type.Integer()),
 })
 export type HomeCompany = Static<typeof HomeCompany>
@@ -51,13 +51,13 @@ export type RisingCompany = Static<typeof RisingCompany>
 
 /** `GET /api/tenants/:tenant/home` */
 export const HomeAnswer = Type.Object({
-  /** First and last UTC day of this week: today and the six days before. */
+  /** First and last day of this week: today and the six days before. */
   from: Type.String(),
   to: Type.String(),
   now: WeekSums,
   /** The seven days before. */
   before: WeekSums,
-  /** Visits of each UTC day of the week before and this week, the oldest first. */
+  /** Visits of each day of the week before and this week, the oldest first. */
   daily_visits: Type.Array(Type.Integer()),
   /** Up to five companies of the lists below, and why: the end of a sentence about the company. */
   to_look_at: Type.Array(Type.Object({ company_id: Type.String(), why: Type.String() })),

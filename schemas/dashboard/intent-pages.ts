@@ -6,7 +6,7 @@ export const INTENT_PAGES = {
   /** Pages of a tenant. */
   max: 50,
   maxChars: 100,
-  /** UTC days whose pages are counted for each of them. */
+  /** days whose pages are counted for each of them. */
   countedDays: 90,
   /** Those of a tenant that chose none; the view `company_heat` has the same. */
   defaults: [

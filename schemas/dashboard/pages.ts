@@ -15,7 +15,7 @@ export const PAGE_LIMITS = {
 } as const
 
 const Day = (description: string) => Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description })
-const days = { from: Day('First UTC day'), to: Day('Last UTC day') }
+const days = { from: Day('First day'), to: Day('Last day') }
 
 /** `GET /api/tenants/:tenant/pages` */
 export const PagesQuery = Type.Object(
@@ -39,7 +39,7 @@ export const PageRow = Type.Object({
   path: Type.String(),
   /** Known companies with an event on it. */
   companies: Type.Integer(),
-  /** Distinct pairs of address and UTC day, summed over companies. */
+  /** Distinct pairs of address and day, summed over companies. */
   visits: Type.Integer(),
   events: Type.Integer(),
   /** Visits of each day of the view. */

@@ -11,6 +11,8 @@ export const SessionAnswer = Type.Object({
   name: Type.Union([Type.String(), Type.Null()]),
   /** Visible tenants, in the order of their creation. */
   tenants: Type.Array(Type.String()),
+  /** Time zones of visible tenants by tenant, as IANA names; those in UTC are absent. */
+  time_zones: Type.Record(Type.String(), Type.String()),
   /** The tenant that holds sample data, if the user may see it. It is not among `tenants`. */
   sample: Type.Union([Type.String(), Type.Null()]),
   /** Send this as `x-csrf-token` with every change. */

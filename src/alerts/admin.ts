@@ -52,7 +52,7 @@ export interface NewAlert {
 export interface NewDigest {
   readonly address: string
   readonly every: NonNullable<AlertRecord['every']>
-  /** HH:MM, UTC. */
+  /** HH:MM, in the zone of the tenant. */
   readonly at: string
   /** Name of a segment; undefined: all companies. */
   readonly segment?: string | undefined

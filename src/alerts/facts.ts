@@ -27,7 +27,7 @@ export function assertAlertFacts({ on, afterDays, segment, digest, every, at, to
   if (afterDays !== undefined && (afterDays < afterDaysMin || afterDays > afterDaysMax))
     throw new InputError(`the number of days must be ${afterDaysMin} to ${afterDaysMax}`, { field: 'after_days' })
   if (at !== undefined && !new RegExp(EXPORT_TIME).test(at)) {
-    throw new InputError(`${JSON.stringify(at)} is no time of day: write HH:MM, such as 08:00, in UTC`, { field: 'at' })
+    throw new InputError(`${JSON.stringify(at)} is no time of day: write HH:MM, such as 08:00`, { field: 'at' })
   }
   const isScheduled = every !== undefined && at !== undefined && to === 'email' && digest === undefined
   if (on === 'digest' ? !isScheduled : every !== undefined || at !== undefined)

@@ -18,7 +18,7 @@ export interface ReportedCompany {
 
 /** The visits of a company when it was reported. Unknown texts are empty. */
 export interface CompanyActivity {
-  /** On all days that are kept: distinct pairs of address and UTC day. */
+  /** On all days that are kept: distinct pairs of address and day of the tenant's zone. */
   readonly visits: number
   /** Interest of the last 30 days, 0 to 100. */
   readonly heat: number
@@ -45,7 +45,7 @@ export interface CompanyReport {
   readonly company: ReportedCompany
   /** When it happened, milliseconds. */
   readonly atMs: number
-  /** For `company.returned`: the UTC day of the previous visit, `YYYY-MM-DD`. */
+  /** For `company.returned`: the day of the previous visit, `YYYY-MM-DD`. */
   readonly previousDay?: string
   readonly correction?: Correction
 }

@@ -11,6 +11,7 @@ import { connectReading, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { persisted } from '../stores/redis/durability/persisted.ts'
 import { Membership } from '../stores/redis/membership.ts'
 import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
+import { zonesOf } from '../tenants/tenancy.ts'
 import { weekReader } from './digests/week.ts'
 import { Evaluator } from './evaluation/evaluator.ts'
 import { ClickHouseVisits } from './evaluation/visits.ts'
@@ -34,6 +35,7 @@ export function alertRole(context: ProcessContext): Service[] {
   const { processName, smtpUrl, smtpFrom, clickhouseUrl, clickhouseCluster } = config
   const redis = context.connectLoop('alerts')
   const tenants = new RedisTenantStore(redis)
+  const zoneOf = zonesOf(tenants)
   const [alerts, deliveries] = [new RedisAlerts(redis), new RedisDeliveries(redis)]
   const leaseOf = (name: string) => new Membership({ client: leases, name, processName, log }).share(0)
   const evaluation = leaseOf('alerts')
@@ -57,10 +59,10 @@ export function alertRole(context: ProcessContext): Service[] {
   const evaluator = new Evaluator({
     lease: evaluation,
     ...{ alerts, occurrences, clock, log },
-    visits: new ClickHouseVisits(reader, namedSources(tenants), clock),
+    visits: new ClickHouseVisits(reader, namedSources(tenants), clock, zoneOf),
     exports: new RedisExports(redis),
     waiting: (id) => deliveries.waitingOf(id),
-    readWeek: weekReader(new ClickHouseHome(reader), namedSources(tenants)),
+    readWeek: weekReader(new ClickHouseHome(reader, zoneOf), namedSources(tenants), zoneOf),
     segments: new Segments(redis, clock),
     getTenant: (id) => tenants.getTenant(id),
     retentionDays: config.retentionDays,

@@ -5,13 +5,13 @@ import {
   type ActivityEventsAnswer,
   type InSessions,
 } from '../../schemas/dashboard/activity.ts'
-import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
+import { dayIn, inUtc, UTC, type ZoneOf } from '../run/time-zone.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { isCompanyEvent, shownDays } from './company.ts'
 import { inCompanyIds } from './corrected.ts'
-import { readBasis, WITHIN } from './days.ts'
+import { dayOf, eventsWithin, readBasis, WITHIN } from './days.ts'
 import { HOST_OF_PAGE } from './filter.ts'
 import { type TouchRow, touchesSql, touchOf } from './touches.ts'
 
@@ -64,7 +64,7 @@ const eventsSql = (rows: string, hasCursor: boolean) => `
 const IN_ORDER = 'timestamp, received_at, event_id'
 
 /** Sessions of the newest events, as `sessionsOf` of the pages groups them. Each has one list of values for each kind. */
-const activitySql = (rows: string) => `
+const activitySql = (rows: string, zone: string) => `
   SELECT entry.1 AS kind, entry.2 AS value, count() AS sessions, sum(session_events) AS events
   FROM
   (
@@ -101,7 +101,7 @@ const activitySql = (rows: string) => `
               timestamp, received_at, event_id, session_id, account_id, ip, toString(page) AS page, referrer,
               toString(utm_source) AS utm_source, toString(utm_campaign) AS utm_campaign, user_properties, extra
             FROM events
-            WHERE ${rows}${WITHIN('toDate32(timestamp)')}
+            WHERE ${rows}${eventsWithin(WITHIN, zone)}
             ORDER BY timestamp DESC
             LIMIT ${ACTIVITY_LIMITS.summedEvents}
           )
@@ -137,10 +137,13 @@ interface Counted extends InSessions {
 export class ClickHouseActivity {
   readonly #reader: QuestionReader
   readonly #clock: Clock
+  readonly #zoneOf: ZoneOf
 
-  constructor(reader: QuestionReader, clock: Clock) {
+  /** @param zoneOf the zone of a tenant's days; default: UTC */
+  constructor(reader: QuestionReader, clock: Clock, zoneOf: ZoneOf = inUtc) {
     this.#reader = reader
     this.#clock = clock
+    this.#zoneOf = zoneOf
   }
 
   /** The newest events, or those before a cursor. @throws InputError when the cursor is not from an answer */
@@ -166,18 +169,19 @@ export class ClickHouseActivity {
 
   /** Condition on the events of a company. */
   async #rowsOf(tenant: string, company: string): Promise<string> {
-    return isCompanyEvent(await readBasis(this.#reader, tenant, 'corrections'), company)
+    return isCompanyEvent(await readBasis(this.#reader, tenant, 'corrections', UTC), company)
   }
 
   /** @param days up to the last day with an event, as for the company itself */
   async activity(tenant: string, company: string, days: number): Promise<ActivityAnswer> {
-    const today = utcDay(this.#clock.now())
-    const basis = await readBasis(this.#reader, tenant, 'corrections')
+    const zone = await this.#zoneOf(tenant)
+    const today = dayIn(zone, this.#clock.now())
+    const basis = await readBasis(this.#reader, tenant, 'corrections', zone)
     const events = isCompanyEvent(basis, company)
-    const query = `SELECT toString(max(toDate32(timestamp))) AS last FROM events WHERE ${events}`
+    const query = `SELECT toString(max(${dayOf('timestamp', zone)})) AS last FROM events WHERE ${events}`
     const [seen] = await this.#reader.rows<{ last: string }>(query, { tenant, company })
     const shown = shownDays(seen?.last ?? today, days, today)
-    const rows = await this.#reader.rows<Counted>(activitySql(events), { tenant, company, ...shown })
+    const rows = await this.#reader.rows<Counted>(activitySql(events, zone), { tenant, company, ...shown })
     const ofIt = inCompanyIds(basis, [company])
     const [touches] = await this.#reader.rows<TouchRow>(touchesSql(basis, ofIt), { tenant })
     const of = (name: string) =>

@@ -19,9 +19,9 @@ import { HEAT_PREVIEW_ROWS, type HeatPreview, type HeatWeights } from '../../sch
 import type { OwnColumn } from '../../schemas/facts.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { UnknownNetworksAnswer, UnknownQuery } from '../../schemas/unknown-networks.ts'
-import { utcDay } from '../pipeline/event/outcomes.ts'
 import { forCaller } from '../run/caller.ts'
 import type { Clock } from '../run/clock.ts'
+import { addDays, dayIn, inUtc, UTC, type ZoneOf } from '../run/time-zone.ts'
 import { encodedChars, type OfTenant, type Parameters, type QuestionReader } from '../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../tenants/stores.ts'
 import { findCompany, findDomain, findOrigins, type StoredCompany } from './company.ts'
@@ -59,7 +59,6 @@ import type { Origins } from './origins.ts'
 import { type TouchRow, touchesSql, touchOf } from './touches.ts'
 import { countUnknownVisits, findUnknownNetworks } from './unknown.ts'
 
-const DAY_MS = 86_400_000
 /** Ids are sent in the URL, which servers limit to 16 KiB. */
 const IDS_MAX_CHARS = 6_000
 
@@ -86,7 +85,7 @@ const sparkSql = (basis: ReadBasis, of: CompanyCondition) =>
     SELECT company, groupArray((toString(day), visits)) AS visits_of
     FROM (${companyDays(basis, {
       companies: of,
-      within: (day) => ` AND ${day} >= {spark_from:Date32} AND ${day} <= {spark_to:Date32}`,
+      within: { from: '{spark_from:Date32}', to: '{spark_to:Date32}' },
     })})
     GROUP BY company`)
 
@@ -98,7 +97,7 @@ const topPagesSql = (basis: ReadBasis, of: CompanyCondition, most: number) =>
     FROM
     (
       SELECT company, page, sum(visits) AS page_visits
-      FROM (${pageDays(basis, { companies: of, within: (day) => ` AND ${day} >= {from:Date32}`, pages: "page != ''" })})
+      FROM (${pageDays(basis, { companies: of, within: { from: '{from:Date32}' }, pages: "page != ''" })})
       GROUP BY company, page
     )
     GROUP BY company`)
@@ -120,18 +119,23 @@ export class ClickHouseCompanies {
   readonly #reader: QuestionReader
   readonly #clock: Clock
   readonly #sourcesOf: SourcesOf
+  readonly #zoneOf: ZoneOf
 
-  /** @param sourcesOf the sources of a tenant, for filters that name one; default: a filter has ids only */
-  constructor(reader: QuestionReader, clock: Clock, sourcesOf: SourcesOf = async () => []) {
+  /**
+   * @param sourcesOf the sources of a tenant, for filters that name one; default: a filter has ids only
+   * @param zoneOf the zone of a tenant's days; default: UTC, as for the API
+   */
+  constructor(reader: QuestionReader, clock: Clock, sourcesOf: SourcesOf = async () => [], zoneOf: ZoneOf = inUtc) {
     this.#reader = reader
     this.#clock = clock
     this.#sourcesOf = sourcesOf
+    this.#zoneOf = zoneOf
   }
 
   /** A page of a view, and the number of companies on all pages. */
-  async page(tenantId: string, query: CompaniesQuery): Promise<CompaniesPage> {
+  async page(tenantId: string, query: CompaniesQuery, zone?: string): Promise<CompaniesPage> {
     const { limit = COMPANY_LIMITS.pageRows, offset = 0, ...view } = query
-    const [resolved, basis] = await this.#resolve(tenantId, view)
+    const [resolved, basis] = await this.#resolve(tenantId, view, { zone })
     const page = 'LIMIT {limit:UInt32} OFFSET {offset:UInt32}'
     const { query: list, parameters } = listSql(tenantId, basis, resolved, page, { columns: 'company_id' })
     const { rows: found, total } = await this.#reader.find<Pick<CompanyRow, 'company_id' | 'events'>>(list, {
@@ -141,7 +145,7 @@ export class ClickHouseCompanies {
     })
     // After the last page there is no row that has the total.
     if (found.length === 0 && offset > 0)
-      return { rows: [], total: (await this.page(tenantId, { ...view, limit: 1 })).total }
+      return { rows: [], total: (await this.page(tenantId, { ...view, limit: 1 }, zone)).total }
     const ids = found.map(({ company_id }) => company_id)
     const companies = await this.#rowsOf<StoredCompanyRow>(tenantId, basis, ids, (of) => companiesSql(basis, of, true))
     // Events may be erased between the two queries.
@@ -154,19 +158,24 @@ export class ClickHouseCompanies {
 
   /** Rows of these companies with counts of all days. Omits unknown ones, and those that count for another one. */
   async rowsOf(tenantId: string, ids: readonly string[]): Promise<CompanyRow[]> {
-    const basis = await readBasis(this.#reader, tenantId, 'corrections')
+    const basis = await readBasis(this.#reader, tenantId, 'corrections', UTC)
     const rows = await this.#rowsOf<StoredCompanyRow>(tenantId, basis, ids, (of) => companiesSql(basis, of, true))
     return [...rows.values()].map((row) => rowOf(row, row.stored))
   }
 
   /** Networks whose visits have no company. */
-  unknownNetworks(tenant: TenantRules & { readonly id: string }, query: UnknownQuery): Promise<UnknownNetworksAnswer> {
-    return findUnknownNetworks(this.#reader, this.#clock, tenant, query)
+  async unknownNetworks(
+    tenant: TenantRules & { readonly id: string },
+    query: UnknownQuery,
+  ): Promise<UnknownNetworksAnswer> {
+    const of = { clock: this.#clock, zone: await this.#zoneOf(tenant.id) }
+    return await findUnknownNetworks(this.#reader, of, tenant, query)
   }
 
-  /** Visits without a company on the last UTC days, today included. */
-  unknownVisits(tenantId: string, days: number): Promise<number> {
-    return countUnknownVisits(this.#reader, this.#clock, tenantId, days)
+  /** Visits without a company on the last days, today included. */
+  async unknownVisits(tenantId: string, days: number): Promise<number> {
+    const of = { clock: this.#clock, zone: await this.#zoneOf(tenantId) }
+    return await countUnknownVisits(this.#reader, of, tenantId, days)
   }
 
   /** A part of a list in the order of ids, and the id that the next part begins after; undefined: it is the last one. */
@@ -175,7 +184,7 @@ export class ClickHouseCompanies {
     filter: CompanyFilter,
     part: ListPart,
   ): Promise<{ readonly companies: readonly CountedCompany[]; readonly next: string | undefined }> {
-    const [resolved, basis] = await this.#resolve(tenantId, filter, 'pages')
+    const [resolved, basis] = await this.#resolve(tenantId, filter, { need: 'pages' })
     const { query, parameters } = partSql(tenantId, basis, resolved, { ...part, limit: part.limit + 1 })
     const found = await this.#reader.rows<Omit<CompanyRow, 'own'>>(query, parameters)
     const rows = found.slice(0, part.limit)
@@ -200,10 +209,11 @@ export class ClickHouseCompanies {
 
   /** Details of these companies. Omits unknown ones. */
   async details(tenantId: string, { companies, ...ofDays }: CompanyDetailsBody): Promise<CompanyDetailsAnswer> {
-    const { from, to } = resolveFilter(ofDays, this.#clock.now(), [])
-    const spark = this.#sparkDays(to)
+    const zone = await this.#zoneOf(tenantId)
+    const { from, to } = resolveFilter(ofDays, this.#clock.now(), [], zone)
+    const spark = this.#sparkDays(to, zone)
     const span = { spark_from: spark[0]!, spark_to: spark.at(-1)!, ...parametersOf({ from, to }) }
-    const basis = await readBasis(this.#reader, tenantId, 'pages')
+    const basis = await readBasis(this.#reader, tenantId, 'pages', zone)
     const ask = <T>(sqlOf: (of: CompanyCondition) => string) => this.#rowsOf<T>(tenantId, basis, companies, sqlOf, span)
     // Two at a time, so that one call does not wait for its own slots.
     const [[sets, heats], [days, touches]] = await Promise.all([
@@ -240,7 +250,7 @@ export class ClickHouseCompanies {
     left: AbortSignal,
     chosen?: readonly string[],
   ): AsyncGenerator<readonly CountedCompany[]> {
-    const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, view, 'pages'))
+    const [resolved, basis] = await forCaller(left, () => this.#resolve(tenantId, view, { need: 'pages' }))
     const { query, parameters } = listSql(tenantId, basis, resolved, 'LIMIT {limit:UInt32}', {
       wanted: ['visits', 'unique_ips', 'heat', 'touches'],
       chosen,
@@ -259,23 +269,27 @@ export class ClickHouseCompanies {
       yield rows.map(({ company_id }) => company_id)
   }
 
-  /** Pages of these companies on the last UTC days, those with the most visits first. Companies without one are absent. */
+  /** Pages of these companies on the last days, those with the most visits first. Companies without one are absent. */
   async pagesOf(
     tenantId: string,
     ids: readonly string[],
     { days, most }: { readonly days: number; readonly most: number },
   ): Promise<ReadonlyMap<string, readonly string[]>> {
-    const basis = await readBasis(this.#reader, tenantId, 'pages')
-    const { from, to } = resolveFilter({ days }, this.#clock.now(), [])
+    const zone = await this.#zoneOf(tenantId)
+    const basis = await readBasis(this.#reader, tenantId, 'pages', zone)
+    const { from, to } = resolveFilter({ days }, this.#clock.now(), [], zone)
     const sqlOf = (of: CompanyCondition) => topPagesSql(basis, of, most)
     const rows = await this.#rowsOf<{ pages: string[] }>(tenantId, basis, ids, sqlOf, parametersOf({ from, to }))
     return new Map([...rows].map(([id, { pages }]) => [id, pages]))
   }
 
   /** The days that a view counts, `YYYY-MM-DD`. @returns `from` undefined: since the first event */
-  daysOf(view: CompanyFilter): { readonly from: string | undefined; readonly to: string } {
-    const nowMs = this.#clock.now()
-    const { from, to = utcDay(nowMs) } = resolveFilter(view, nowMs, [])
+  async daysOf(
+    tenantId: string,
+    view: CompanyFilter,
+  ): Promise<{ readonly from: string | undefined; readonly to: string }> {
+    const [nowMs, zone] = [this.#clock.now(), await this.#zoneOf(tenantId)]
+    const { from, to = dayIn(zone, nowMs) } = resolveFilter(view, nowMs, [], zone)
     return { from, to }
   }
 
@@ -329,7 +343,8 @@ export class ClickHouseCompanies {
   /** How the heat of all companies by these weights is spread, hidden companies left out. */
   async heatLevels(tenantId: string, weights: HeatWeights): Promise<HeatLevels> {
     const heat_weights = formatHeatWeights(weights)
-    const basis = { ...(await readBasis(this.#reader, tenantId, 'pages')), heat_weights }
+    const zone = await this.#zoneOf(tenantId)
+    const basis = { ...(await readBasis(this.#reader, tenantId, 'pages', zone)), heat_weights }
     const [levels] = await this.#reader.rows<HeatLevels>(heatLevelsSql(basis), { tenant: tenantId })
     return levels ?? { median: null, top: null }
   }
@@ -351,7 +366,7 @@ export class ClickHouseCompanies {
 
   /** The fit of all companies by some lines about good ones. @throws InputError for a wrong line */
   async fitPreview(tenantId: string, wanted: readonly FitLine[]): Promise<FitPreview> {
-    const basis = { ...(await readBasis(this.#reader, tenantId, 'corrections')), fit: formatFit(wanted) }
+    const basis = { ...(await readBasis(this.#reader, tenantId, 'corrections', UTC)), fit: formatFit(wanted) }
     const query = fitPreviewSql(basis, companiesSql(basis))
     const [found] = await this.#reader.rows<Omit<FitPreview, 'lines'> & { met: readonly number[] }>(query, {
       tenant: tenantId,
@@ -361,8 +376,9 @@ export class ClickHouseCompanies {
   }
 
   /** Undefined when the company does not exist. @param days up to its last event */
-  company(tenantId: string, companyId: string, days: number): Promise<StoredCompany | undefined> {
-    return findCompany(this.#reader, { tenantId, companyId, days, today: utcDay(this.#clock.now()) })
+  async company(tenantId: string, companyId: string, days: number): Promise<StoredCompany | undefined> {
+    const zone = await this.#zoneOf(tenantId)
+    return await findCompany(this.#reader, { tenantId, companyId, days, nowMs: this.#clock.now(), zone })
   }
 
   /** Its domain, empty when it is unknown; undefined when the company does not exist. */
@@ -383,28 +399,29 @@ export class ClickHouseCompanies {
     return new Map(rows.map((row) => [row.company_id, row]))
   }
 
-  /** @param need default: of the view */
+  /** @param given default: the need of the view, and the zone of the tenant */
   async #resolve<F extends CompanyView>(
     tenantId: string,
     filter: F,
-    need?: Need,
+    given: { readonly need?: Need; readonly zone?: string | undefined } = {},
   ): Promise<[F & ResolvedFilter, ReadBasis]> {
     const sources = namesSources(filter) ? await this.#sourcesOf(tenantId) : []
-    const resolved = resolveFilter(filter, this.#clock.now(), sources)
-    return [resolved, await readBasis(this.#reader, tenantId, need ?? needOf(resolved, resolved.sort))]
+    const zone = given.zone ?? (await this.#zoneOf(tenantId))
+    const resolved = resolveFilter(filter, this.#clock.now(), sources, zone)
+    return [resolved, await readBasis(this.#reader, tenantId, given.need ?? needOf(resolved, resolved.sort), zone)]
   }
 
   /** Pages, referrers, campaigns and sources of a company's visits, on the days of its stored data. */
-  origins(tenantId: string, found: StoredCompany): Promise<Origins> {
-    return findOrigins(this.#reader, tenantId, found)
+  async origins(tenantId: string, found: StoredCompany): Promise<Origins> {
+    return await findOrigins(this.#reader, tenantId, found, await this.#zoneOf(tenantId))
   }
 
   /** The last days up to `to` or today. */
-  #sparkDays(to: string | undefined): string[] {
-    const today = utcDay(this.#clock.now())
-    const last = Date.parse(to === undefined || to > today ? today : to)
+  #sparkDays(to: string | undefined, zone: string): string[] {
+    const today = dayIn(zone, this.#clock.now())
+    const last = to === undefined || to > today ? today : to
     const { sparkDays } = COMPANY_LIMITS
-    return Array.from({ length: sparkDays }, (_, i) => utcDay(last - (sparkDays - 1 - i) * DAY_MS))
+    return Array.from({ length: sparkDays }, (_, i) => addDays(last, i + 1 - sparkDays))
   }
 }
 

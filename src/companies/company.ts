@@ -1,9 +1,9 @@
 import { COMPANY_LIMITS, type CountedCompany } from '../../schemas/companies.ts'
 import type { CompanyAnswer, CompanyDay, CompanyEvent, CompanySource } from '../../schemas/dashboard/company.ts'
-import { utcDay } from '../pipeline/event/outcomes.ts'
+import { addDays, dayIn, daysFrom, UTC } from '../run/time-zone.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { type CompanyCondition, type Corrected, inCompanyIds } from './corrected.ts'
-import { type ReadBasis, readBasis, WITHIN } from './days.ts'
+import { dayOf, eventsWithin, type ReadBasis, readBasis, visitOf, WITHIN } from './days.ts'
 import { type HeatRow, heatOf, heatSql } from './heat.ts'
 import { companiesSql, countsSql, rowOf, type ShownTouches, type StoredCompanyRow, shownTouches } from './list.ts'
 import { type OriginRow, type Origins, originsOf, originsSql } from './origins.ts'
@@ -13,17 +13,13 @@ interface CompanyWanted {
   readonly tenantId: string
   readonly companyId: string
   readonly days: number
-  /** UTC, `YYYY-MM-DD` */
-  readonly today: string
+  readonly nowMs: number
+  /** IANA name of the zone of its days. */
+  readonly zone: string
 }
-
-const DAY_MS = 86_400_000
 
 const companySql = (basis: Corrected, company: string) =>
   `SELECT * FROM (${companiesSql(basis, inCompanyIds(basis, [company]), true)}) WHERE company_id = {company:String}`
-
-/** Condition on the days of events. */
-const IN_DAYS = WITHIN('toDate32(timestamp)')
 
 /** Condition on the events of a company. The index `companies` finds them. */
 export const isCompanyEvent = (corrected: Corrected, company: string) =>
@@ -41,18 +37,18 @@ const setsOf = (basis: ReadBasis, of: CompanyCondition) =>
   `SELECT visits, unique_ips FROM (${countsSql(basis, {}, ['visits', 'unique_ips'], of)})`
 
 /** All counts of events in one pass over them. */
-const countsOf = (rows: string) => `
+const countsOf = (rows: string, zone: string) => `
   SELECT
     kind,
     value,
     sum(n) AS events,
-    uniqExactIf(visit, kind = 'days') AS visits
+    uniqExactIf(of_visit, kind = 'days') AS visits
   FROM
   (
-    SELECT toDate32(timestamp) AS day, visit, any(ip) AS address, asn, as_name, event_type, platform, count() AS n
+    SELECT ${dayOf('timestamp', zone)} AS day, ${visitOf(zone)} AS of_visit, any(ip) AS address, asn, as_name, event_type, platform, count() AS n
     FROM events
     WHERE ${rows}
-    GROUP BY day, visit, asn, as_name, event_type, platform
+    GROUP BY day, of_visit, asn, as_name, event_type, platform
   )
   ARRAY JOIN
     ['days', 'addresses', 'as', 'event_types', 'platforms'] AS kind,
@@ -97,21 +93,22 @@ export interface StoredCompany
 
 /** Reads a company for the days up to its last event; undefined when it does not exist. */
 export async function findCompany(reader: QuestionReader, wanted: CompanyWanted): Promise<StoredCompany | undefined> {
-  const { tenantId: tenant, companyId, days, today } = wanted
+  const { tenantId: tenant, companyId, days, nowMs, zone } = wanted
   const of = { tenant, company: companyId }
-  const basis = await readBasis(reader, tenant, 'pages')
+  const basis = await readBasis(reader, tenant, 'pages', zone)
   const rows = isCompanyEvent(basis, companyId)
   const ofIt = inCompanyIds(basis, [companyId])
   const [found] = await reader.rows<StoredCompanyRow>(companySql(basis, companyId), of)
   if (found === undefined) return undefined
-  const { from, to } = shownDays(found.last_seen.slice(0, 10), days, today)
+  const { from, to } = shownDays(dayIn(zone, Date.parse(found.last_seen)), days, dayIn(zone, nowMs))
   const within = { ...of, from, to }
+  const inDays = eventsWithin(WITHIN, zone)
   // Two at a time, so that one call does not wait for its own slots.
   const [[[sets], [touches]], counts] = await Promise.all([
     reader
       .rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of)
       .then(async (found) => [found, await reader.rows<ShownTouches>(touchesSql(basis, ofIt), of)] as const),
-    reader.rows<Count>(countsOf(rows + IN_DAYS), within),
+    reader.rows<Count>(countsOf(rows + inDays, zone), within),
   ])
   const kind = (name: string) => counts.filter((count) => count.kind === name)
   const sources = (name: string) =>
@@ -121,10 +118,10 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const perDay = kind('days').map(({ value, events, visits }) => ({ day: value, events, visits }))
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
   const [events, [[heat], accounts]] = await Promise.all([
-    reader.rows<EventRow>(eventsOf(rows + IN_DAYS), { ...within, from: recentFrom(perDay) ?? from }),
+    reader.rows<EventRow>(eventsOf(rows + inDays), { ...within, from: recentFrom(perDay) ?? from }),
     reader
       .rows<HeatRow>(heatSql(basis, ofIt), of)
-      .then(async (found) => [found, await reader.rows<CompanySource>(accountsOf(rows + IN_DAYS), within)] as const),
+      .then(async (found) => [found, await reader.rows<CompanySource>(accountsOf(rows + inDays), within)] as const),
   ])
   return {
     company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0, ...shownTouches(touches) },
@@ -144,15 +141,21 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
 
 /** The domain of a company, empty when it is unknown; undefined when the company does not exist. */
 export async function findDomain(reader: QuestionReader, tenant: string, company: string): Promise<string | undefined> {
-  const query = companySql(await readBasis(reader, tenant, 'corrections'), company)
+  const query = companySql(await readBasis(reader, tenant, 'corrections', UTC), company)
   const [found] = await reader.rows<Pick<StoredCompanyRow, 'domain'>>(query, { tenant, company })
   return found?.domain
 }
 
-/** Pages, referrers, campaigns and sources of the visits, on the days of the stored data. */
-export async function findOrigins(reader: QuestionReader, tenant: string, found: StoredCompany): Promise<Origins> {
+/** Pages, referrers, campaigns and sources of the visits, on the days of the stored data, which are of a zone. */
+export async function findOrigins(
+  reader: QuestionReader,
+  tenant: string,
+  found: StoredCompany,
+  zone: string,
+): Promise<Origins> {
   const { company, from, to } = found
-  const rows = isCompanyEvent(await readBasis(reader, tenant, 'corrections'), company.company_id) + IN_DAYS
+  const basis = await readBasis(reader, tenant, 'corrections', zone)
+  const rows = isCompanyEvent(basis, company.company_id) + eventsWithin(WITHIN, zone)
   const of = { tenant, company: company.company_id, from, to }
   return originsOf(await reader.rows<OriginRow>(originsSql(rows), of))
 }
@@ -182,7 +185,6 @@ function eventOf({ shown_properties, shown_user_properties, shown_extra, cut, ..
  * @param last the day of its last event
  */
 export function shownDays(last: string, days: number, today: string): { readonly from: string; readonly to: string } {
-  const isOutside = last > today || Date.parse(today) - Date.parse(last) >= days * DAY_MS
-  const to = isOutside ? last : today
-  return { from: utcDay(Date.parse(to) - (days - 1) * DAY_MS), to }
+  const to = last > today || daysFrom(last, today) >= days ? last : today
+  return { from: addDays(to, 1 - days), to }
 }

@@ -1,9 +1,9 @@
 import { COMPANY_LIMITS, type CompanyFilter } from '../../schemas/companies.ts'
-import { DAY_MS, utcDay } from '../pipeline/event/outcomes.ts'
+import { addDays } from '../run/time-zone.ts'
 import type { OfTenant } from '../stores/clickhouse/reader.ts'
 import { conditionSql, leavesOf } from './condition.ts'
 import { knownCompanies } from './corrected.ts'
-import { companyDays, type ReadBasis } from './days.ts'
+import { companyDays, dayOf, type ReadBasis } from './days.ts'
 import { type Leaf, leafSql, matchedSql, parametersOf, type ResolvedFilter } from './filter.ts'
 import { matchingSql, within } from './list.ts'
 
@@ -27,7 +27,7 @@ const MOVING: ReadonlySet<string> = new Set<keyof ResolvedFilter>([
 ])
 
 /** A company, and its first day as a number. */
-const FIRST_NUMBER = 'company, company_id, toInt32(toDate32(first_seen)) AS first_number'
+const firstNumber = (zone: string) => `company, company_id, toInt32(${dayOf('first_seen', zone)}) AS first_number`
 
 /** A condition on the sum of a column over the last days. */
 interface Condition {
@@ -87,7 +87,7 @@ export function entriesSql(
   const [from, to] = days === undefined ? [filter.from, filter.to] : []
   const until = to !== undefined && to < today ? to : today
   // The visit before an entry may be as old as the filter looks back, and counts the days before itself.
-  const firstOf = (lookBack: number) => utcDay(Date.parse(since) - 2 * lookBack * DAY_MS)
+  const firstOf = (lookBack: number) => addDays(since, -2 * lookBack)
   const eventDays = days ?? (from === undefined ? COMPANY_LIMITS.eventDays : undefined)
   const counting = { from: days === undefined ? from : firstOf(days), to: until }
   const matching = { ...filter, eventFrom: eventDays === undefined ? from! : firstOf(eventDays), eventTo: until }
@@ -139,7 +139,7 @@ export function entriesSql(
     basis,
     lasting,
     knownCompanies(basis),
-    `${FIRST_NUMBER}${ofFlags}`,
+    `${firstNumber(basis.zone)}${ofFlags}`,
     flags,
   ).query
   return {

@@ -7,27 +7,28 @@ import {
   NOT_KNOWN,
 } from '../../schemas/companies.ts'
 import { ANY_ID, IDS_IN_PATHS } from '../../schemas/page.ts'
-import { utcDay } from '../pipeline/event/outcomes.ts'
 import { InputError } from '../run/errors.ts'
+import { addDays, dayIn, momentIn, UTC } from '../run/time-zone.ts'
 import { encodedChars, type Parameters } from '../stores/clickhouse/reader.ts'
 import { type Condition, conditionSql, leavesOf, mapLeaves } from './condition.ts'
 import { type CompanyCondition, type Corrected, knownCompanies, targetOf } from './corrected.ts'
-import type { Need, Within } from './days.ts'
+import { dayOf, eventsWithin, type Need, visitOf } from './days.ts'
 import { ownConditions, readOwnTerm } from './facts.ts'
 import { assertKnownTerm } from './known-values.ts'
 import { parseCondition } from './where.ts'
 
-const DAY_MS = 86_400_000
 const FIRST_DAY = '1900-01-01'
 const LAST_DAY = '2299-12-31'
 /** Values are sent in the URL, which servers limit to 16 KiB. */
 const VALUES_MAX_CHARS = 8_000
 
-/** First and last UTC day. */
+/** First and last day. */
 export type Days = Pick<CompanyFilter, 'from' | 'to'>
 
 /** A filter with its days as dates, and its sources by id. */
 export interface ResolvedFilter extends CompanyFilter {
+  /** IANA name of the zone of its days. */
+  readonly zone: string
   /** Days whose events decide about pages, sources and campaigns. */
   readonly eventFrom: string
   readonly eventTo: string | undefined
@@ -105,14 +106,19 @@ function isMoment(text: string): boolean {
   return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(day) && day >= FIRST_DAY && day <= LAST_DAY
 }
 
-/** @param sources those of the tenant; any other value is an id */
+/**
+ * @param sources those of the tenant; any other value is an id
+ * @param zone of its days
+ */
 export function resolveFilter<F extends CompanyFilter>(
   filter: F,
   nowMs: number,
   sources: readonly NamedSource[],
+  zone = UTC,
 ): F & ResolvedFilter {
-  const { days, from, to, new_days } = filter
-  const dates = days === undefined ? { from, to } : { from: dayBefore(nowMs, days - 1), to: utcDay(nowMs) }
+  const { days, from, to, new_since, new_days } = filter
+  const today = dayIn(zone, nowMs)
+  const dates = days === undefined ? { from, to } : { from: addDays(today, 1 - days), to: today }
   const ids = (values: readonly string[] | undefined) =>
     values?.flatMap((value) => {
       const named = sources.filter(({ name }) => name === value).map(({ id }) => id)
@@ -120,19 +126,21 @@ export function resolveFilter<F extends CompanyFilter>(
     })
   let leaves = 0
   const leafOf = (term: CompanyFilter): Leaf => {
-    const { tree: _, ...resolved } = resolveFilter(term, nowMs, sources)
+    const { tree: _, ...resolved } = resolveFilter(term, nowMs, sources, zone)
     return { filter: resolved, suffix: `_c${++leaves}` }
   }
   return {
     ...filter,
     ...dates,
+    zone,
+    // A date alone is the beginning of its day.
+    ...(new_since?.length === FIRST_DAY.length && { new_since: new Date(momentIn(zone, new_since)).toISOString() }),
     tree: filter.condition === undefined ? undefined : mapLeaves(parseCondition(filter.condition), leafOf),
     source: ids(filter.source),
     source_not: ids(filter.source_not),
-    eventFrom:
-      dates.from ?? dayBefore(dates.to === undefined ? nowMs : Date.parse(dates.to), COMPANY_LIMITS.eventDays - 1),
+    eventFrom: dates.from ?? addDays(dates.to ?? today, 1 - COMPANY_LIMITS.eventDays),
     eventTo: dates.to,
-    newFrom: new_days === undefined ? undefined : dayBefore(nowMs, new_days - 1),
+    newFrom: new_days === undefined ? undefined : addDays(today, 1 - new_days),
   }
 }
 
@@ -151,10 +159,6 @@ function named(sql: string, { suffix }: Leaf): string {
   return suffix === ''
     ? sql
     : sql.replace(/\{(\w+):/g, `{$1${suffix}:`).replace(/\bmatched\.(\w+)/g, `matched.$1${suffix}`)
-}
-
-function dayBefore(nowMs: number, days: number): string {
-  return utcDay(nowMs - days * DAY_MS)
 }
 
 /** Lists about the company itself, and their columns. */
@@ -231,7 +235,7 @@ export function conditionsOf(filter: Omit<ResolvedFilter, 'tree'> & Partial<Pick
   if (filter.new_since !== undefined) {
     others.push("first_seen >= fromUnixTimestamp64Milli({new_since:Int64}, 'UTC')")
   }
-  if (filter.newFrom !== undefined) others.push('toDate32(first_seen) >= {new_from:Date32}')
+  if (filter.newFrom !== undefined) others.push(`${dayOf('first_seen', filter.zone)} >= {new_from:Date32}`)
   if (isGiven(filter, 'page')) others.push('matched.page_in')
   if (isGiven(filter, 'page_contains')) others.push('matched.page_contains_in')
   if (filter.page_visits_min !== undefined) others.push('matched.page_visits >= {page_visits_min:UInt64}')
@@ -339,11 +343,11 @@ export function matchedSql(
     }
   }
   if (conditions.length === 0) return undefined
-  const day = by === undefined ? '' : ', toDate32(timestamp) AS day'
+  const day = by === undefined ? '' : `, ${dayOf('timestamp', filter.zone)} AS day`
   return `
     SELECT ${targetOf(basis)} AS target${day}, ${sums.join()}
     FROM events
-    WHERE tenant_id = {tenant:String} AND ${of.all('company')}${daysOfEvents(filter)('toDate32(timestamp)')}
+    WHERE tenant_id = {tenant:String} AND ${of.all('company')}${onEventDays(filter)}
       AND (${conditions.join(' OR ')})
     GROUP BY target${by === undefined ? '' : ', day'}`
 }
@@ -353,7 +357,7 @@ function matchedOf(filter: Leaf['filter']) {
   const found: { readonly condition: string; readonly columns: (readonly [name: string, sql: string])[] }[] = []
   for (const [name, condition] of Object.entries(PAGES) as [PageField, string][]) {
     if (!isGiven(filter, name)) continue
-    const visits = ['page_visits', `uniqExactIf(visit, ${condition})`] as const
+    const visits = ['page_visits', `uniqExactIf(${visitOf(filter.zone)}, ${condition})`] as const
     const columns = [[`${name}_in`, `max(${condition})`] as const]
     found.push({ condition, columns: filter.page_visits_min === undefined ? columns : [...columns, visits] })
   }
@@ -370,11 +374,9 @@ function matchedOf(filter: Leaf['filter']) {
   return found
 }
 
-/** The days of events that decide. */
-export const daysOfEvents =
-  ({ eventTo }: Pick<ResolvedFilter, 'eventTo'>): Within =>
-  (day) =>
-    ` AND ${day} >= {event_from:Date32}${eventTo === undefined ? '' : ` AND ${day} <= {event_to:Date32}`}`
+/** Condition on the days of events that decide, beginning with AND. */
+export const onEventDays = ({ eventTo, zone }: Pick<ResolvedFilter, 'eventTo' | 'zone'>) =>
+  eventsWithin({ from: '{event_from:Date32}', to: eventTo === undefined ? undefined : '{event_to:Date32}' }, zone)
 
 /** The parameters of all conditions. */
 export function parametersOf(filter: ResolvedFilter | Days): Parameters {
@@ -405,7 +407,7 @@ function ownParameters(filter: Leaf['filter']): Parameters {
   return parameters
 }
 
-/** The parameters of `daysOfEvents`. */
+/** The parameters of `onEventDays`. */
 export function eventDayParameters({ eventFrom, eventTo }: ResolvedFilter): Parameters {
   return { event_from: eventFrom, ...(eventTo !== undefined && { event_to: eventTo }) }
 }

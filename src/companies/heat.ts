@@ -2,14 +2,13 @@ import type { CompanyHeat } from '../../schemas/companies.ts'
 import { DEFAULT_HEAT_WEIGHTS, HEAT_PARTS, HEAT_POINTS, type HeatWeights } from '../../schemas/dashboard/heat.ts'
 import { InputError } from '../run/errors.ts'
 import { type CompanyCondition, type Corrected, isVisible, knownCompanies } from './corrected.ts'
-import { companyDays, pageDays, type ReadBasis } from './days.ts'
+import { companyDays, pageDays, type ReadBasis, todayIn, type Within } from './days.ts'
 
-/** UTC days that a heat counts, today included. */
+/** Days that a heat counts, today included. */
 export const HEAT_DAYS = 30
 
-const TODAY = "toDate32(now('UTC'))"
-const LAST_DAYS = (day: string) => ` AND ${day} > ${TODAY} - ${HEAT_DAYS} AND ${day} <= ${TODAY}`
-const DAYS_AS_BITS = `groupBitOr(bitShiftLeft(toUInt32(1), toUInt8(toInt32(${TODAY}) - toInt32(day))))`
+const lastDays = (today: string): Within => ({ from: `${today} - ${HEAT_DAYS - 1}`, to: today })
+const daysAsBits = (today: string) => `groupBitOr(bitShiftLeft(toUInt32(1), toUInt8(toInt32(${today}) - toInt32(day))))`
 
 /** Condition on the pages that show an intent to buy. Around a union, ClickHouse finds these pages once, and still reads only their rows. */
 export const ARE_INTENT_PAGES = 'page IN (SELECT page FROM read_intent_pages WHERE tenant_id = {tenant:String})'
@@ -33,9 +32,10 @@ export function heatWeightsOf({ heat_weights: text = '' }: Pick<Corrected, 'heat
   return Object.fromEntries(HEAT_PARTS.map((part, i) => [part, points[i]!])) as unknown as HeatWeights
 }
 
-/** Heat of the companies of the tenant that have some, by the number of the company: the others have 0. As in the view `company_heat`. */
+/** Heat of the companies of the tenant that have some, by the number of the company: the others have 0. In UTC as in the view `company_heat`. */
 export const heatSql = (basis: ReadBasis, of: CompanyCondition = knownCompanies(basis)) => {
   const weights = heatWeightsOf(basis)
+  const today = todayIn(basis.zone)
   return `
   SELECT
     company,
@@ -50,14 +50,14 @@ export const heatSql = (basis: ReadBasis, of: CompanyCondition = knownCompanies(
     bitCount(bitXor(day_bits, day_bits - 1)) - 1 AS days_ago
   FROM
   (
-    SELECT company, ${DAYS_AS_BITS} AS day_bits, sum(events) AS heat_events
-    FROM (${companyDays(basis, { companies: of, within: LAST_DAYS })})
+    SELECT company, ${daysAsBits(today)} AS day_bits, sum(events) AS heat_events
+    FROM (${companyDays(basis, { companies: of, within: lastDays(today) })})
     GROUP BY company
   ) AS days
   LEFT JOIN
   (
-    SELECT company, ${DAYS_AS_BITS} AS intent_bits
-    FROM (${pageDays(basis, { companies: of, within: LAST_DAYS })})
+    SELECT company, ${daysAsBits(today)} AS intent_bits
+    FROM (${pageDays(basis, { companies: of, within: lastDays(today) })})
     WHERE ${ARE_INTENT_PAGES}
     GROUP BY company
   ) AS intents USING company
@@ -75,7 +75,7 @@ export const heatLevelsSql = (basis: ReadBasis) => `
 /** A row of `heatSql`. */
 export type HeatRow = CompanyHeat
 
-/** The activity of a company on a UTC day with events. */
+/** The activity of a company on a day with events. */
 export interface HeatDay {
   /** Days before the day of the heat; 0: that day. */
   readonly ago: number

@@ -1,23 +1,22 @@
 import type { CompanyHeat } from '../../schemas/companies.ts'
 import type { HeatWeights } from '../../schemas/dashboard/heat.ts'
 import { HOME, type HomeCompany, type RisingCompany, type WeekSums } from '../../schemas/dashboard/home.ts'
-import { utcDay } from '../pipeline/event/outcomes.ts'
+import { addDays, dayIn, inUtc, UTC, type ZoneOf } from '../run/time-zone.ts'
 import type { OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { byId, rowsOfCompanies } from './companies.ts'
 import { type CompanyCondition, isVisible, knownCompanies, targetOf } from './corrected.ts'
-import { companyDays, pageDays, type ReadBasis, readBasis, WITHIN, type Within } from './days.ts'
+import { companyDays, dayOf, eventsWithin, pageDays, type ReadBasis, readBasis, WITHIN, type Within } from './days.ts'
 import type { ResolvedFilter } from './filter.ts'
 import { bestFirst, fitLinesOf } from './fit.ts'
 import { ARE_INTENT_PAGES, HEAT_DAYS, heatOfDays, heatWeightsOf } from './heat.ts'
 import { companiesSql, firstSeenSql, matchingSql, rowOf, type StoredCompanyRow } from './list.ts'
 
-const DAY_MS = 86_400_000
 /** The days of a heat of today, and of one a week ago. */
 const HEAT_SPAN_DAYS = HEAT_DAYS + HOME.weekDays
 /** Days before the day of a parameter. */
 const ago = (to: string) => `toUInt8(toInt32({${to}:Date32}) - toInt32(day))`
 /** The days of all weeks. A filter of companies has its own `from` and `to`. */
-const IN_WEEKS: Within = (day) => ` AND ${day} >= {weeks_from:Date32} AND ${day} <= {weeks_to:Date32}`
+const IN_WEEKS: Within = { from: '{weeks_from:Date32}', to: '{weeks_to:Date32}' }
 
 /** SQL of each day of this week and the one before, the oldest first. */
 const ofDays = (sqlOf: (ago: number) => string) =>
@@ -52,7 +51,7 @@ const weeksSql = (basis: ReadBasis, rows: number, chosen: string | undefined) =>
   (
     SELECT
       company_id,
-      toDate32(first_seen) AS first_day,
+      ${dayOf('first_seen', basis.zone)} AS first_day,
       week_events,
       week_visits,
       week_days,
@@ -116,7 +115,7 @@ const pagesSql = (basis: ReadBasis, of: CompanyCondition) =>
       (
         SELECT company, page, timestamp, ${ARE_INTENT_PAGES} AS is_intent
         FROM events
-        WHERE tenant_id = {tenant:String} AND ${of.all('company')} AND page != ''${WITHIN('toDate32(timestamp)')}
+        WHERE tenant_id = {tenant:String} AND ${of.all('company')} AND page != ''${eventsWithin(WITHIN, basis.zone)}
       )
       GROUP BY target
     )`)
@@ -160,7 +159,9 @@ interface Rise {
 
 /** The first page's facts about companies. */
 export interface HomeWeek {
-  /** First and last UTC day of this week. */
+  /** IANA name of the zone of its days. */
+  readonly zone: string
+  /** First and last day of this week. */
   readonly from: string
   readonly to: string
   readonly now: WeekSums
@@ -172,9 +173,10 @@ export interface HomeWeek {
   readonly returned: HomeCompany[]
 }
 
-/** First and last UTC day of the week that ends at a time. */
-export function weekOf(nowMs: number): { readonly from: string; readonly to: string } {
-  return { from: utcDay(nowMs - (HOME.weekDays - 1) * DAY_MS), to: utcDay(nowMs) }
+/** First and last day of the week that ends at a time. */
+export function weekOf(nowMs: number, zone = UTC): { readonly from: string; readonly to: string } {
+  const to = dayIn(zone, nowMs)
+  return { from: addDays(to, 1 - HOME.weekDays), to }
 }
 
 /**
@@ -182,17 +184,21 @@ export function weekOf(nowMs: number): { readonly from: string; readonly to: str
  */
 export class ClickHouseHome {
   readonly #reader: QuestionReader
+  readonly #zoneOf: ZoneOf
 
-  constructor(reader: QuestionReader) {
+  /** @param zoneOf the zone of a tenant's days; default: UTC */
+  constructor(reader: QuestionReader, zoneOf: ZoneOf = inUtc) {
     this.#reader = reader
+    this.#zoneOf = zoneOf
   }
 
   /** @param filter keeps the companies of the week; default: all */
   async week(tenant: string, nowMs: number, filter?: ResolvedFilter): Promise<HomeWeek> {
-    const before = (days: number) => utcDay(nowMs - days * DAY_MS)
-    const { from, to } = weekOf(nowMs)
+    const zone = await this.#zoneOf(tenant)
+    const { from, to } = weekOf(nowMs, zone)
+    const before = (days: number) => addDays(to, -days)
     const dayCount = HOME.weekDays * (1 + HOME.usualWeeks)
-    const basis = await readBasis(this.#reader, tenant, 'pages')
+    const basis = await readBasis(this.#reader, tenant, 'pages', zone)
     // The best fits are known after the rows of the companies.
     const hasFit = fitLinesOf(basis).length > 0
     const listed = hasFit ? HOME.fitCandidates : HOME.rows
@@ -260,6 +266,7 @@ export class ClickHouseHome {
       events: found[`${week}_events`],
     })
     return {
+      zone,
       from,
       to,
       now: sumsOf('now'),

@@ -4,16 +4,15 @@ import {
   type IntentPages,
   type IntentPagesWanted,
 } from '../../schemas/dashboard/intent-pages.ts'
-import { utcDay } from '../pipeline/event/outcomes.ts'
 import type { Clock } from '../run/clock.ts'
 import { InputError } from '../run/errors.ts'
+import { addDays, dayIn, inUtc, type ZoneOf } from '../run/time-zone.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { inParts } from './companies.ts'
 import { isVisible } from './corrected.ts'
 import { pageDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
 import { PATH_OF_PAGE } from './filter.ts'
 
-const DAY_MS = 86_400_000
 const WORDS = /[\p{L}\p{N}]+/gu
 
 /**
@@ -102,18 +101,22 @@ const matchesSql = (basis: ReadBasis) => `
 export class ClickHouseIntentPages {
   readonly #reader: QuestionReader
   readonly #clock: Clock
+  readonly #zoneOf: ZoneOf
 
-  constructor(reader: QuestionReader, clock: Clock) {
+  /** @param zoneOf the zone of a tenant's days; default: UTC */
+  constructor(reader: QuestionReader, clock: Clock, zoneOf: ZoneOf = inUtc) {
     this.#reader = reader
     this.#clock = clock
+    this.#zoneOf = zoneOf
   }
 
   /** The matches of each page, in their order. */
   async matches(tenant: string, pages: readonly string[]): Promise<IntentPageMatch[]> {
-    const nowMs = this.#clock.now()
-    const span = { from: utcDay(nowMs - (INTENT_PAGES.countedDays - 1) * DAY_MS), to: utcDay(nowMs) }
+    const zone = await this.#zoneOf(tenant)
+    const to = dayIn(zone, this.#clock.now())
+    const span = { from: addDays(to, 1 - INTENT_PAGES.countedDays), to }
     const found = new Map<string, IntentPageMatch>()
-    const query = matchesSql(await readBasis(this.#reader, tenant, 'pages'))
+    const query = matchesSql(await readBasis(this.#reader, tenant, 'pages', zone))
     for (const part of inParts(pages)) {
       const rows = await this.#reader.rows<IntentPageMatch>(query, { tenant, ...span, pages: part })
       for (const row of rows) found.set(row.page, row)

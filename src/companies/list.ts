@@ -15,12 +15,11 @@ import {
   targetIdOf,
   targetOf,
 } from './corrected.ts'
-import { companyDays, type ReadBasis, type Within } from './days.ts'
+import { companyDays, type ReadBasis, WITHIN, type Within } from './days.ts'
 import {
   ATTRIBUTE_COLUMNS,
   conditionsOf,
   type Days,
-  daysOfEvents,
   eventDayParameters,
   FACETS,
   type Facet,
@@ -30,6 +29,7 @@ import {
   needsHeat,
   needsTouches,
   needsVisits,
+  onEventDays,
   parametersOf,
   type ResolvedFilter,
   TAGS,
@@ -333,7 +333,7 @@ export function choicesSql(tenantId: string, basis: ReadBasis, filter: ResolvedF
 /** The same for filters about events. */
 export function eventChoicesSql(tenantId: string, basis: ReadBasis, filter: ResolvedFilter): Sql {
   const { facets, others } = conditionsOf(filter)
-  const of = `tenant_id = {tenant:String} AND company != 0${daysOfEvents(filter)('toDate32(timestamp)')}`
+  const of = `tenant_id = {tenant:String} AND company != 0${onEventDays(filter)}`
   const target = targetOf(basis)
   const kept = `
     SELECT company, ${keptBut('source', facets)} AS kept_source, ${keptBut('campaign', facets)} AS kept_campaign
@@ -408,10 +408,10 @@ export function countsSql(
 }
 
 /** The days of a view, from the parameters `from` and `to`. */
-export const within =
-  ({ from, to }: Days): Within =>
-  (day) =>
-    `${from === undefined ? '' : ` AND ${day} >= {from:Date32}`}${to === undefined ? '' : ` AND ${day} <= {to:Date32}`}`
+export const within = ({ from, to }: Days): Within => ({
+  from: from === undefined ? undefined : WITHIN.from,
+  to: to === undefined ? undefined : WITHIN.to,
+})
 
 const SORTED_TEXTS: ReadonlySet<CompanySort> = new Set(['name', 'domain', 'industry', 'country_code', 'classification'])
 

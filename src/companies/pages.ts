@@ -1,12 +1,13 @@
 import type { PageCompany, PageRow, PagesQuery } from '../../schemas/dashboard/pages.ts'
 import { PAGE_LIMITS } from '../../schemas/dashboard/pages.ts'
+import { inUtc, type ZoneOf } from '../run/time-zone.ts'
 import type { Found, OfTenant, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { inCompanyNumbers, isVisible } from './corrected.ts'
 import { pageDays, type ReadBasis, readBasis, WITHIN } from './days.ts'
 import { HOST_OF_PAGE, PATH_OF_PAGE } from './filter.ts'
 import { companiesSql } from './list.ts'
 
-/** First and last UTC day, `YYYY-MM-DD`. */
+/** First and last day, `YYYY-MM-DD`. */
 interface Days {
   readonly from: string
   readonly to: string
@@ -70,9 +71,12 @@ interface Named {
  */
 export class ClickHousePages {
   readonly #reader: QuestionReader
+  readonly #zoneOf: ZoneOf
 
-  constructor(reader: QuestionReader) {
+  /** @param zoneOf the zone of a tenant's days; default: UTC */
+  constructor(reader: QuestionReader, zoneOf: ZoneOf = inUtc) {
     this.#reader = reader
+    this.#zoneOf = zoneOf
   }
 
   /** @param allDays every day from `from` to `to`: `daily_visits` has a number for each */
@@ -80,7 +84,7 @@ export class ClickHousePages {
     const { from, to, sort = 'companies', limit = PAGE_LIMITS.rows, offset = 0 } = query
     const search = (query.search ?? '').trim()
     const parameters: OfTenant = { tenant, from, to, limit, offset, ...(search !== '' && { search }) }
-    const basis = await readBasis(this.#reader, tenant, 'pages')
+    const basis = await readBasis(this.#reader, tenant, 'pages', await this.#zoneOf(tenant))
     const { rows, total } = await this.#reader.find<FoundPage>(pagesSql(basis, sort, search !== ''), parameters)
     const names = await this.#names(tenant, basis, [...new Set(rows.flatMap(({ top }) => top))])
     return {
@@ -101,7 +105,7 @@ export class ClickHousePages {
 
   /** Companies that read a page, those with the most visits first. */
   async companies(tenant: string, days: Days, page: { host: string; path: string }): Promise<PageCompany[]> {
-    const basis = await readBasis(this.#reader, tenant, 'pages')
+    const basis = await readBasis(this.#reader, tenant, 'pages', await this.#zoneOf(tenant))
     const rows = await this.#reader.rows<FoundCompany>(companiesOfPageSql(basis), { tenant, ...days, ...page })
     const names = await this.#names(
       tenant,

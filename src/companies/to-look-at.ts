@@ -1,6 +1,6 @@
 import { HOME, type HomeCompany } from '../../schemas/dashboard/home.ts'
-import { DAY_MS } from '../pipeline/event/outcomes.ts'
 import { countText, numbered } from '../run/counted.ts'
+import { daysFrom } from '../run/time-zone.ts'
 import { bestFirst } from './fit.ts'
 import type { HomeWeek } from './home.ts'
 
@@ -45,7 +45,7 @@ function whyNew({ week_visits, first_page }: HomeCompany): string {
 }
 
 function whyBack({ first_day, last_day_before, week_visits, last_page }: HomeCompany): string {
-  const away = last_day_before === null ? undefined : (Date.parse(first_day) - Date.parse(last_day_before)) / DAY_MS
+  const away = last_day_before === null ? undefined : daysFrom(last_day_before, first_day)
   const since = away === undefined ? `more than ${HOME.usualWeeks} weeks` : numbered(away, 'day')
   return `came back after ${since}: ${numbered(week_visits, 'visit')}${after('last on', last_page)}`
 }

@@ -1,5 +1,6 @@
 import type { Channel, Touch } from '../../schemas/companies.ts'
 import { CHANNEL_LIMITS, type ChannelsAnswer, type ChannelsQuery } from '../../schemas/dashboard/channels.ts'
+import { inUtc, type ZoneOf } from '../run/time-zone.ts'
 import { quote } from '../stores/clickhouse/quote.ts'
 import type { QuestionReader } from '../stores/clickhouse/reader.ts'
 import { type CompanyCondition, type Corrected, isVisible, knownCompanies, targetOf } from './corrected.ts'
@@ -144,14 +145,17 @@ const channelsSql = (basis: ReadBasis, end: TouchEnd) => `
 /** Reads where companies came from. Every query is limited to days. Callers must check dates. Rejects as `ClickHouseCompanies`. */
 export class ClickHouseChannels {
   readonly #reader: QuestionReader
+  readonly #zoneOf: ZoneOf
 
-  constructor(reader: QuestionReader) {
+  /** @param zoneOf the zone of a tenant's days; default: UTC */
+  constructor(reader: QuestionReader, zoneOf: ZoneOf = inUtc) {
     this.#reader = reader
+    this.#zoneOf = zoneOf
   }
 
   /** The companies with a visit on these days, by their first or last touch. */
   async channels(tenant: string, { from, to, touch = 'first' }: ChannelsQuery): Promise<ChannelsAnswer> {
-    const basis = await readBasis(this.#reader, tenant, 'days')
+    const basis = await readBasis(this.#reader, tenant, 'days', await this.#zoneOf(tenant))
     const rows = await this.#reader.rows<{ kind: string; value: string; companies: number }>(
       channelsSql(basis, touch),
       {

@@ -10,6 +10,7 @@ import { SecretBox } from '../secrets/secret-box.ts'
 import { connectReading, QuestionReader, writerOf } from '../stores/clickhouse/reader.ts'
 import { Membership } from '../stores/redis/membership.ts'
 import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
+import { zonesOf } from '../tenants/tenancy.ts'
 import { HubSpot } from './hubspot/hubspot.ts'
 import { createCrmMetrics } from './metrics.ts'
 import { OutgoingCompanies } from './outgoing.ts'
@@ -26,7 +27,7 @@ export function crmRole(context: ProcessContext): Service[] {
   const tenants = new RedisTenantStore(redis)
   const reading = connectReading(clickhouseUrl, 'crm')
   const writer = writerOf(clickhouseUrl, 'corrections')
-  const companies = new ClickHouseCompanies(new QuestionReader(reading), clock, namedSources(tenants))
+  const companies = new ClickHouseCompanies(new QuestionReader(reading), clock, namedSources(tenants), zonesOf(tenants))
   const crm = new RedisCrm(redis)
   const secrets = new SecretBox(config)
   const send = wireTo(new Destinations({ allowsPrivate: webhookPrivate === 'on' }), `ipid/${version()}`)

@@ -5,7 +5,7 @@ import { type Lease, LeasedService } from '../run/leased-service.ts'
 import { type DelayBounds, pause } from '../run/loop.ts'
 import { PASSING } from '../run/passing.ts'
 import { DAY_TABLES } from '../stores/clickhouse/tables.ts'
-import type { Build, DayTable, DayTables, StaleDay } from './day-tables.ts'
+import type { Build, DayTable, DayTables, StaleDay, TenantZones } from './day-tables.ts'
 import type { DaysNote, DaysRecords } from './ports.ts'
 
 /** Times of the builder, milliseconds. */
@@ -40,6 +40,8 @@ export interface BuilderOptions {
     'openMutations' | 'materialize' | 'stale' | 'build' | 'replaced' | 'condemn' | 'remove' | 'isRemoving'
   >
   readonly records: DaysRecords
+  /** Default: all tenants are in UTC. */
+  readonly zones?: () => Promise<TenantZones>
   readonly clock: Clock
   readonly log: Logger
   /** Default: `BUILDER_TIMES`. */
@@ -116,14 +118,15 @@ export class DaysBuilder extends LeasedService {
   }
 
   async #round(): Promise<number | undefined> {
-    const { tables, clock } = this.#options
+    const { tables, zones, clock } = this.#options
     if (await this.#isUnreadable()) {
       // Stale builds hold hashes of addresses, so their removal waits for no mutation.
       await this.#clean()
       return this.#times.lookEveryMs
     }
     const began = performance.now()
-    const { newest, total } = await tables.stale(new Date(clock.now()).toISOString().slice(0, 10))
+    const today = new Date(clock.now()).toISOString().slice(0, 10)
+    const { newest, total } = await tables.stale(today, await zones?.())
     const tookMs = performance.now() - began
     this.#watch(newest)
     await this.#note(total)

@@ -4,7 +4,15 @@ import { BY_MAJORITY, read, shardsOf } from '../stores/clickhouse/cluster.ts'
 import { everyReplica, everyShard, localOf, onCluster } from '../stores/clickhouse/cluster-form.ts'
 import { type ClickHousePlace, HostConnections, onEach } from '../stores/clickhouse/hosts.ts'
 import { quote } from '../stores/clickhouse/quote.ts'
-import { DAY_TABLES, ENTITY_DAYS, EVENTS, PAGE_DAYS } from '../stores/clickhouse/tables.ts'
+import {
+  DAY_TABLES,
+  ENTITY_DAYS,
+  EVENTS,
+  PAGE_DAYS,
+  UTC_DAY_TABLES,
+  ZONE_DAYS,
+  ZONE_PAGE_DAYS,
+} from '../stores/clickhouse/tables.ts'
 
 /**
  * Hash of all inputs of a stored day. `day_checks`, `valid_days`, `valid_page_days` and the builder have the same text: a build
@@ -18,16 +26,37 @@ export const HAS_PAGE = "page > '' AND company_id > ''"
 export type DayTable = (typeof DAY_TABLES)[number]
 
 /** The view that names the builds of a table that count. */
-const VALID: Readonly<Record<DayTable, string>> = { [ENTITY_DAYS]: 'valid_days', [PAGE_DAYS]: 'valid_page_days' }
+const VALID: Readonly<Record<DayTable, string>> = {
+  [ENTITY_DAYS]: 'valid_days',
+  [PAGE_DAYS]: 'valid_page_days',
+  [ZONE_DAYS]: 'valid_zone_days',
+  [ZONE_PAGE_DAYS]: 'valid_zone_page_days',
+}
+
+/** Columns of a row apart from its build and its check, and the values of one that counts nothing; '': those of any row of the build. */
+const COLUMNS: Readonly<Record<DayTable, Readonly<Record<string, string>>>> = {
+  [ENTITY_DAYS]: { kind: '', entity: '', events: '0', visits: '0', visitors: '[]' },
+  [PAGE_DAYS]: { page: '', company: '', events: '0', visits: '0', last: 'toDateTime64(0, 3)' },
+  [ZONE_DAYS]: { zone: '', local_day: '', company: '', has_account: '', events: '0', visitors: '[]' },
+  [ZONE_PAGE_DAYS]: {
+    ...{ zone: '', local_day: '', page: '', company: '', events: '0', visitors: '[]' },
+    last: 'toDateTime64(0, 3)',
+  },
+}
+
+/** The time zones of tenants that are not in UTC, by tenant. */
+export type TenantZones = ReadonlyMap<string, string>
 
 /** A day of a tenant whose stored numbers do not prove themselves. */
 export interface StaleDay {
   readonly tenantId: string
   /** UTC, for example `2026-11-22`. */
   readonly day: string
+  /** IANA name of the time zone of the tenant; empty: UTC, which needs no cuts. */
+  readonly zone: string
   /** Tables to build it in. */
   readonly tables: readonly DayTable[]
-  /** Changes with each event that the day gets or loses. */
+  /** Changes with each event that the day gets or loses, and with the zone. */
   readonly state: string
   /** Its newest build in any table; 0: none. */
   readonly builtMs: number
@@ -127,7 +156,33 @@ FROM ${EVENTS.name}
 WHERE tenant_id = {tenant:String} AND toDate32(timestamp) = {day:Date32} AND ${HAS_PAGE}
 GROUP BY page, company`
 
-export const BUILD_SQL: Readonly<Record<DayTable, string>> = { [ENTITY_DAYS]: ENTITY_SQL, [PAGE_DAYS]: PAGE_SQL }
+/** Each row has a part of the UTC day that is on one day of the zone. */
+const LOCAL_DAY = 'toDate32(timestamp, {zone:String})'
+
+const ZONE_SQL = `
+INSERT INTO ${ZONE_DAYS} (tenant_id, day, zone, local_day, company, has_account, built, events, visitors, check)
+SELECT
+  {tenant:String}, {day:Date32}, {zone:String}, ${LOCAL_DAY} AS local_day, company, account_id != '' AS has_account, {built:UInt64},
+  count(), groupUniqArray(visitor), sum(${CHECK})
+FROM ${EVENTS.name}
+WHERE tenant_id = {tenant:String} AND toDate32(timestamp) = {day:Date32}
+GROUP BY local_day, company, has_account`
+
+const ZONE_PAGE_SQL = `
+INSERT INTO ${ZONE_PAGE_DAYS} (tenant_id, day, zone, local_day, page, company, built, events, visitors, last, check)
+SELECT
+  {tenant:String}, {day:Date32}, {zone:String}, ${LOCAL_DAY} AS local_day, page, company, {built:UInt64},
+  count(), groupUniqArray(visitor), max(timestamp), sum(${CHECK})
+FROM ${EVENTS.name}
+WHERE tenant_id = {tenant:String} AND toDate32(timestamp) = {day:Date32} AND ${HAS_PAGE}
+GROUP BY local_day, page, company`
+
+export const BUILD_SQL: Readonly<Record<DayTable, string>> = {
+  [ENTITY_DAYS]: ENTITY_SQL,
+  [PAGE_DAYS]: PAGE_SQL,
+  [ZONE_DAYS]: ZONE_SQL,
+  [ZONE_PAGE_DAYS]: ZONE_PAGE_SQL,
+}
 
 /** Projections of events that older rows lack, the most urgent first. */
 const PROJECTIONS = ['company_sums', 'company_texts', 'company_touches', 'day_checks', 'page_names', 'named_days']
@@ -135,16 +190,31 @@ const PROJECTIONS = ['company_sums', 'company_texts', 'company_touches', 'day_ch
 const REPLACED = ['account_days', 'account_sums', 'company_list', 'stored_days']
 
 /** The builds of all days, read from projections. */
-const BUILDS = DAY_TABLES.map((table) => `SELECT tenant_id, day, built FROM ${table} GROUP BY tenant_id, day, built`)
+const buildsOf = (tables: readonly DayTable[]) =>
+  tables.map((table) => `SELECT tenant_id, day, built FROM ${table} GROUP BY tenant_id, day, built`).join(' UNION ALL ')
 
 /** A set of (tenant_id, day) that a view proves. */
 const proved = (table: DayTable) => `(SELECT tenant_id, day FROM ${VALID[table]})`
 
-const STALE_SQL = `
+/** Whether the cuts of a day are missing. A build of 0 is right in every zone. */
+const IS_UNCUT = `zone != '' AND (now.tenant_id, now.day, zone) GLOBAL NOT IN (SELECT tenant_id, day, zone FROM ${VALID[ZONE_DAYS]})`
+const ARE_PAGES_UNCUT = `zone != ''
+    AND (now.tenant_id, now.day, zone) GLOBAL NOT IN (SELECT tenant_id, day, zone FROM ${VALID[ZONE_PAGE_DAYS]})
+    AND (now.tenant_id, now.day) GLOBAL NOT IN (SELECT tenant_id, day FROM ${VALID[ZONE_PAGE_DAYS]} WHERE built = 0)`
+
+/** @param zones of tenants that are not in UTC */
+function staleSql(zones: TenantZones): string {
+  const list = (texts: Iterable<string>) => `[${[...texts].map(quote).join()}]`
+  const isPlain = zones.size === 0
+  const zone = isPlain ? "''" : `transform(now.tenant_id, ${list(zones.keys())}, ${list(zones.values())}, '')`
+  return `
 SELECT
   now.tenant_id, toString(now.day), n, toString(c),
   (now.tenant_id, now.day) GLOBAL NOT IN ${proved(ENTITY_DAYS)} AS entities,
   (now.tenant_id, now.day) GLOBAL NOT IN ${proved(PAGE_DAYS)} AS pages,
+  ${zone} AS zone,
+  ${isPlain ? '0' : IS_UNCUT} AS cuts,
+  ${isPlain ? '0' : ARE_PAGES_UNCUT} AS page_cuts,
   last.built,
   count() OVER ()
 FROM
@@ -155,13 +225,17 @@ FROM
 ) AS now
 LEFT JOIN
 (
-  SELECT tenant_id, day, max(built) AS built FROM (${BUILDS.join(' UNION ALL ')}) GROUP BY tenant_id, day
+  SELECT tenant_id, day, max(built) AS built FROM (${buildsOf(isPlain ? UTC_DAY_TABLES : DAY_TABLES)}) GROUP BY tenant_id, day
 ) AS last ON last.tenant_id = now.tenant_id AND last.day = now.day
-WHERE now.day < {today:Date32} AND (entities OR pages)
+WHERE now.day < {today:Date32} AND (entities OR pages OR cuts OR page_cuts)
 ORDER BY now.day DESC, now.tenant_id
 LIMIT ${STALE_MAX}`
+}
 
-type StaleRow = [string, string, number, string, number, number, number, number]
+/** The text of a look names the zone of each tenant that has one. */
+const LOOK_TEXT_MAX_BYTES = 16 * MIB
+
+type StaleRow = [string, string, number, string, number, number, string, number, number, number, number]
 
 /** The tables of days in ClickHouse. Every statement may be repeated. */
 export class DayTables {
@@ -221,14 +295,18 @@ export class DayTables {
     return undefined
   }
 
-  /** @param today UTC; it and later days are not built */
-  async stale(today: string): Promise<StaleDays> {
-    const rows = await this.#read<StaleRow>(STALE_SQL, { today })
-    const newest = rows.map(([tenantId, day, n, c, entities, pages, builtMs]) => {
-      const tables = DAY_TABLES.filter((table) => (table === ENTITY_DAYS ? entities : pages) === 1)
-      return { tenantId, day, tables, state: `${n} ${c}`, builtMs }
+  /**
+   * @param today UTC; it and later days are not built
+   * @param zones of tenants that are not in UTC
+   */
+  async stale(today: string, zones: TenantZones = new Map()): Promise<StaleDays> {
+    const rows = await this.#read<StaleRow>(staleSql(zones), { today }, { max_query_size: String(LOOK_TEXT_MAX_BYTES) })
+    const newest = rows.map(([tenantId, day, n, c, entities, pages, zone, cuts, pageCuts, builtMs]) => {
+      const stale = { [ENTITY_DAYS]: entities, [PAGE_DAYS]: pages, [ZONE_DAYS]: cuts, [ZONE_PAGE_DAYS]: pageCuts }
+      const tables = DAY_TABLES.filter((table) => stale[table] === 1)
+      return { tenantId, day, zone, tables, state: `${n} ${c} ${zone}`, builtMs }
     })
-    return { newest, total: rows[0]?.[7] ?? 0 }
+    return { newest, total: rows[0]?.[10] ?? 0 }
   }
 
   /**
@@ -236,7 +314,7 @@ export class DayTables {
    * @param built later than any build of the day
    */
   async build(
-    { tenantId, day, tables }: Pick<StaleDay, 'tenantId' | 'day' | 'tables'>,
+    { tenantId, day, zone, tables }: Pick<StaleDay, 'tenantId' | 'day' | 'zone' | 'tables'>,
     built: number,
     signal?: AbortSignal,
   ): Promise<void> {
@@ -244,7 +322,7 @@ export class DayTables {
       signal?.throwIfAborted()
       await this.#front.command({
         query: BUILD_SQL[table],
-        query_params: { tenant: tenantId, day, built },
+        query_params: { tenant: tenantId, day, built, zone },
         query_id: `${BUILD_ID}${crypto.randomUUID()}`,
         clickhouse_settings: { ...BUILDING, ...(await this.#toShard(day)) },
         ...(signal && { abort_signal: signal }),
@@ -265,13 +343,10 @@ export class DayTables {
    * valid again while it is removed.
    */
   async condemn(table: DayTable, builds: readonly Build[]): Promise<void> {
-    const isEntity = table === ENTITY_DAYS
-    const key = isEntity ? 'kind, entity' : 'page, company'
-    const nothing = isEntity ? '0, 0, []' : '0, 0, toDateTime64(0, 3)'
-    const values = isEntity ? 'events, visits, visitors' : 'events, visits, last'
+    const columns = Object.entries(COLUMNS[table])
     const query = `
-      INSERT INTO ${table} (tenant_id, day, built, ${key}, ${values}, check)
-      SELECT tenant_id, day, built, ${key}, ${nothing}, rand64()
+      INSERT INTO ${table} (tenant_id, day, built, ${columns.map(([name]) => name).join()}, check)
+      SELECT tenant_id, day, built, ${columns.map(([name, nothing]) => nothing || name).join()}, rand64()
       FROM ${table} WHERE ${isOneOf(builds)}
       LIMIT 1 BY tenant_id, day, built`
     await this.#front.command({
@@ -331,12 +406,16 @@ export class DayTables {
     }
   }
 
-  async #read<T>(query: string, query_params: Record<string, unknown> = {}): Promise<T[]> {
+  async #read<T>(
+    query: string,
+    query_params: Record<string, unknown> = {},
+    settings: ClickHouseSettings = {},
+  ): Promise<T[]> {
     const result = await this.#front.query({
       query,
       query_params,
       format: 'JSONCompactEachRow',
-      clickhouse_settings: READING,
+      clickhouse_settings: { ...READING, ...settings },
     })
     return await result.json<T>()
   }

@@ -15,7 +15,7 @@ export function createDaysMetrics(
 ): DaysMetrics {
   const built = new Counter({
     name: 'ipid_days_built_total',
-    help: 'Builds of a day of a tenant, in entity_days or page_days',
+    help: 'Builds of a day of a tenant, in each table of days',
     registers: [registry],
   })
   const gauge = (name: string, help: string, valueIn: (note: DaysNote) => number | undefined) =>

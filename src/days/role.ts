@@ -1,6 +1,9 @@
 import type { ProcessContext } from '../process/context.ts'
 import type { Service } from '../run/service.ts'
+import { UTC } from '../run/time-zone.ts'
 import { Membership } from '../stores/redis/membership.ts'
+import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
+import { zoneOfTenant } from '../tenants/tenancy.ts'
 import { DaysBuilder } from './builder.ts'
 import { DayTables } from './day-tables.ts'
 import { createDaysMetrics } from './metrics.ts'
@@ -11,11 +14,25 @@ export function daysRole(context: ProcessContext): Service[] {
   const { config, telemetry, leases } = context
   const { log, clock, metrics } = telemetry
   const { processName, clickhouseUrl: url, clickhouseCluster: cluster, clickhouseHosts: hosts } = config
-  const records = new RedisDaysRecords(context.connectLoop('days'))
+  const redis = context.connectLoop('days')
+  const records = new RedisDaysRecords(redis)
+  const tenants = new RedisTenantStore(redis)
+  const zones = async () =>
+    new Map(
+      (await tenants.listTenants()).flatMap((one) => (zoneOfTenant(one) === UTC ? [] : [[one.id, zoneOfTenant(one)]])),
+    )
   const tables = new DayTables({ url, cluster, hosts })
   const measures = createDaysMetrics(metrics, () => records.read(), clock)
   const lease = new Membership({ client: leases, name: 'days', processName, log }).share(0)
-  const builder = new DaysBuilder({ lease, tables, records, clock, log, onBuilt: (count) => measures.built(count) })
+  const builder = new DaysBuilder({
+    lease,
+    tables,
+    records,
+    zones,
+    clock,
+    log,
+    onBuilt: (count) => measures.built(count),
+  })
   const connections: Service = { name: 'connections of days', start: async () => {}, stop: () => tables.close() }
   return [connections, builder]
 }

@@ -12,7 +12,7 @@ export interface NewExport {
   /** Name of a segment. */
   readonly segment: string
   readonly every: ExportPeriod
-  /** HH:MM, UTC. */
+  /** HH:MM, in the zone of the tenant. */
   readonly at: string
   readonly format: ExportFormat
   readonly keep: number
@@ -54,7 +54,7 @@ export class ExportAdmin {
       throw new InputError(`an export's name must be ${allowed}`, { field: 'name' })
     }
     if (!new RegExp(EXPORT_TIME).test(at)) {
-      throw new InputError(`${JSON.stringify(at)} is no time of day: write HH:MM, such as 06:00, in UTC`, {
+      throw new InputError(`${JSON.stringify(at)} is no time of day: write HH:MM, such as 06:00`, {
         field: 'at',
       })
     }

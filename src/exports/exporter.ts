@@ -15,7 +15,7 @@ import { PASSING } from '../run/passing.ts'
 import { timeLimit } from '../run/time-limit.ts'
 import type { ObjectStore } from '../stores/objects/object-store.ts'
 import type { ShareLease } from '../stores/redis/membership.ts'
-import type { Tenant } from '../tenants/tenancy.ts'
+import { type Tenant, zoneOfTenant } from '../tenants/tenancy.ts'
 import type { Export, ExportedFile, ExportFailure, ExportRun, ExportState, RedisExports } from './redis/export-store.ts'
 import { exportFolder, exportKey, isExportFile, openDue, retryDelayMs } from './schedule.ts'
 
@@ -90,11 +90,12 @@ export class Exporter extends LeasedService {
 
   /** @returns whether it tried an export */
   async #turn(tenantId: string): Promise<boolean> {
-    const { exports, clock } = this.#options
+    const { exports, getTenant, clock } = this.#options
+    const zone = zoneOfTenant(await getTenant(tenantId))
     for (const one of await exports.list(tenantId)) {
       const [state, askedMs] = await Promise.all([exports.state(one.id), exports.asked(one.id)])
       const nowMs = clock.now()
-      const dueMs = openDue(one, state, nowMs)
+      const dueMs = openDue(one, state, nowMs, zone)
       if (dueMs !== undefined && nowMs >= state.retryAtMs) await this.#attempt(one, { ...state, dueMs }, state, dueMs)
       else if (askedMs > state.askedMs) await this.#attempt(one, { ...state, askedMs }, { ...state, askedMs }, askedMs)
       else continue

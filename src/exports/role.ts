@@ -7,6 +7,7 @@ import type { Service } from '../run/service.ts'
 import { connectReading, QuestionReader } from '../stores/clickhouse/reader.ts'
 import { Membership } from '../stores/redis/membership.ts'
 import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
+import { zonesOf } from '../tenants/tenancy.ts'
 import { Exporter } from './exporter.ts'
 import { createExportMetrics } from './metrics.ts'
 import { RedisExports } from './redis/export-store.ts'
@@ -20,7 +21,7 @@ export function exportRole(context: ProcessContext): Service[] {
   const redis = context.connectLoop('exports')
   const tenants = new RedisTenantStore(redis)
   const reading = connectReading(clickhouseUrl, 'exports')
-  const companies = new ClickHouseCompanies(new QuestionReader(reading), clock, namedSources(tenants))
+  const companies = new ClickHouseCompanies(new QuestionReader(reading), clock, namedSources(tenants), zonesOf(tenants))
   const store = openObjectStore(archiveLocation)
   const measures = createExportMetrics(metrics, () => readExports(redis, clock.now()))
   const exporter = new Exporter({

@@ -1,38 +1,49 @@
 import type { ExportRecord } from '../../schemas/export.ts'
 import type { ArchiveLocation } from '../pipeline/declaration/destination.ts'
 import { DAY_MS } from '../pipeline/event/outcomes.ts'
+import { addDays, dayIn, momentIn, mondayOf, UTC } from '../run/time-zone.ts'
 
-const MONDAY = 1
+type Schedule = Pick<ExportRecord, 'every' | 'at'>
 
-/** The last time at or before `nowMs` at which an export is due, milliseconds. */
-export function lastDue({ every, at }: Pick<ExportRecord, 'every' | 'at'>, nowMs: number): number {
-  const today = Math.floor(nowMs / DAY_MS) * DAY_MS
-  const ofDay = Date.parse(`1970-01-01T${at}Z`)
-  const due = today + ofDay > nowMs ? today - DAY_MS + ofDay : today + ofDay
-  if (every === 'day') return due
-  return due - ((new Date(due).getUTCDay() + 7 - MONDAY) % 7) * DAY_MS
+/** The day of a zone at whose time an export was last due. */
+function lastDay({ every, at }: Schedule, nowMs: number, zone: string): string {
+  const today = dayIn(zone, nowMs)
+  const day = momentIn(zone, today, at) > nowMs ? addDays(today, -1) : today
+  return every === 'day' ? day : mondayOf(day)
+}
+
+/** The last time at or before `nowMs` at which an export is due, milliseconds. @param zone of its time of day, and of its Monday */
+export function lastDue(schedule: Schedule, nowMs: number, zone = UTC): number {
+  return momentIn(zone, lastDay(schedule, nowMs, zone), schedule.at)
 }
 
 /** The next time after `nowMs` at which an export is due, milliseconds. */
-export function nextDue(schedule: Pick<ExportRecord, 'every' | 'at'>, nowMs: number): number {
-  return lastDue(schedule, nowMs) + (schedule.every === 'day' ? 1 : 7) * DAY_MS
+export function nextDue(schedule: Schedule, nowMs: number, zone = UTC): number {
+  const next = addDays(lastDay(schedule, nowMs, zone), schedule.every === 'day' ? 1 : 7)
+  return momentIn(zone, next, schedule.at)
 }
 
 /** The next times at which an export is due within `days`, milliseconds. */
-export function upcomingDue(one: Pick<ExportRecord, 'every' | 'at'>, nowMs: number, days: number): number[] {
+export function upcomingDue(one: Schedule, nowMs: number, days: number, zone = UTC): number[] {
   const found: number[] = []
-  for (let dueMs = nextDue(one, nowMs); dueMs <= nowMs + days * DAY_MS; dueMs = nextDue(one, dueMs)) found.push(dueMs)
+  for (let dueMs = nextDue(one, nowMs, zone); dueMs <= nowMs + days * DAY_MS; dueMs = nextDue(one, dueMs, zone))
+    found.push(dueMs)
   return found
 }
 
-/** The due time whose file is not written yet, milliseconds; undefined: none. Of missed times only the last one is made up. */
+/**
+ * The due time whose file is not written yet, milliseconds; undefined: none. Of missed times only the last one is made up. A day has one due
+ * time, also when the zone has changed since the last file.
+ */
 export function openDue(
-  one: Pick<ExportRecord, 'every' | 'at' | 'active_since'> & { readonly paused?: object | undefined },
+  one: Schedule & Pick<ExportRecord, 'active_since'> & { readonly paused?: object | undefined },
   { dueMs: writtenMs }: { readonly dueMs: number },
   nowMs: number,
+  zone: string,
 ): number | undefined {
-  const dueMs = lastDue(one, nowMs)
-  const isOpen = one.paused === undefined && dueMs > writtenMs && dueMs >= Date.parse(one.active_since)
+  const dueMs = lastDue(one, nowMs, zone)
+  const isOpen =
+    one.paused === undefined && dayIn(zone, dueMs) > dayIn(zone, writtenMs) && dueMs >= Date.parse(one.active_since)
   return isOpen ? dueMs : undefined
 }
 
@@ -42,8 +53,9 @@ export function openSince(
   state: { readonly dueMs: number; readonly askedMs: number },
   askedMs: number,
   nowMs: number,
+  zone: string,
 ): number | undefined {
-  return openDue(one, state, nowMs) ?? (askedMs > state.askedMs ? askedMs : undefined)
+  return openDue(one, state, nowMs, zone) ?? (askedMs > state.askedMs ? askedMs : undefined)
 }
 
 const RETRY_MIN_MS = 60_000

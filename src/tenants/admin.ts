@@ -6,6 +6,7 @@ import { RULES_MAX } from '../../schemas/tenant-rules.ts'
 import type { Clock } from '../run/clock.ts'
 import { readDisplayName } from '../run/display-name.ts'
 import { InputError, UnavailableError } from '../run/errors.ts'
+import { isTimeZone } from '../run/time-zone.ts'
 import {
   barePrefix,
   displayPrefix,
@@ -17,7 +18,7 @@ import {
   sourceIdOf,
 } from './key.ts'
 import type { KeyPage, StoredKey, StoredSource, TenantStore } from './stores.ts'
-import { type ApiKey, TENANT_ID, type Tenant } from './tenancy.ts'
+import { type ApiKey, TENANT_ID, type Tenant, zoneOfTenant } from './tenancy.ts'
 
 /** With 2^28 prefixes, repeated collisions mean that something else is wrong. */
 const PREFIX_ATTEMPTS_MAX = 10
@@ -96,8 +97,10 @@ export class TenantAdmin {
       retention_days: days,
       unclassified,
       sample_until: sampleUntil,
+      time_zone: timeZone,
     } = options
     if (archive && addresses !== 'full') conflict()
+    assertTimeZone(timeZone)
     const retention = typeof days === 'number' ? { retentionDays: days } : {}
     const tenant = {
       id: name,
@@ -108,6 +111,7 @@ export class TenantAdmin {
       ...retention,
       ...(unclassified && { unclassified }),
       ...(sampleUntil !== undefined && { sampleUntil }),
+      ...(timeZone !== undefined && { timeZone }),
     }
     if (await this.#store.createTenant(tenant)) return tenant
     await this.#assertNotDeleting(name)
@@ -125,8 +129,12 @@ export class TenantAdmin {
   /** Changes the given fields and returns the tenant. Applies at once in all processes. */
   async setTenant(name: string, change: TenantChange): Promise<Tenant> {
     if (change.plan !== undefined) this.#assertPlan(change.plan)
+    assertTimeZone(change.time_zone)
     await this.#assertNotDeleting(name)
-    const changed = (await this.#store.changeTenant(name, change)) ?? unknownTenant(name)
+    const { time_zone: zone } = change
+    const isMoved = zone !== undefined && zone !== zoneOfTenant(await this.getTenant(name))
+    const whole = isMoved ? { ...change, time_zone_since: this.#nowIso() } : change
+    const changed = (await this.#store.changeTenant(name, whole)) ?? unknownTenant(name)
     return changed === 'conflict' ? conflict() : changed
   }
 
@@ -326,4 +334,10 @@ function conflict(): never {
 
 function apiKey(key: StoredKey): ApiKey {
   return { ...key, prefix: displayPrefix(key.prefix) }
+}
+
+function assertTimeZone(name: string | undefined): void {
+  if (name === undefined || isTimeZone(name)) return
+  const text = JSON.stringify(name.slice(0, 64))
+  throw new InputError(`${text} is no time zone: write its IANA name, such as Europe/Berlin`, { field: 'time_zone' })
 }

@@ -6,6 +6,7 @@ import type { Addresses } from '../../schemas/tenant.ts'
 import type { TenantRules } from '../../schemas/tenant-rules.ts'
 import type { Enricher } from '../pipeline/event/enrichment.ts'
 import type { AddressMask } from '../pipeline/event/pseudonym.ts'
+import { UTC, type ZoneOf } from '../run/time-zone.ts'
 
 /** The id of a tenant. Check a text of strangers before it becomes part of a key of Redis. */
 export const TENANT_ID = /^[a-z0-9-]{1,64}$/
@@ -34,6 +35,10 @@ export interface Tenant extends TenantRules {
   readonly showsSample?: boolean
   /** The last UTC day of made-up visits, `YYYY-MM-DD`, of the tenant that holds them. Pages change nothing of it. */
   readonly sampleUntil?: string
+  /** IANA name of the zone of its days; undefined: UTC. */
+  readonly timeZone?: string
+  /** When the zone was changed; ISO 8601, UTC; undefined: never. */
+  readonly timeZoneSince?: string
   /** Its deletion has begun. */
   readonly deleting?: boolean
 }
@@ -41,6 +46,16 @@ export interface Tenant extends TenantRules {
 /** Identifies a tenant for ever. A new tenant with the name of a deleted one has another key. */
 export function tenantKey({ id, createdAt }: Pick<Tenant, 'id' | 'createdAt'>): string {
   return `${id}@${createdAt}`
+}
+
+/** The zone of a tenant's days. @param tenant undefined: it does not exist any more */
+export function zoneOfTenant(tenant: Pick<Tenant, 'timeZone'> | undefined): string {
+  return tenant?.timeZone ?? UTC
+}
+
+/** Reads the zone of a tenant for each call, so that a change holds at once. */
+export function zonesOf(tenants: { getTenant(id: string): Promise<Tenant | undefined> }): ZoneOf {
+  return async (tenantId) => zoneOfTenant(await tenants.getTenant(tenantId))
 }
 
 /** Masks a tenant's addresses; undefined when they are kept in full. */

@@ -164,7 +164,7 @@ test('a digest is subscribed on its page, sent, and ended by the link of the mai
 
   await page.reload()
   await row.getByText('on', { exact: true }).waitFor()
-  await row.getByText('Every day at 08:00 UTC').waitFor()
+  await row.getByText('Every day at 08:00').waitFor()
   await main.getByRole('button', { name: `Actions for ${address}` }).click()
   await page.getByRole('menuitem', { name: 'Send one now' }).click()
   const digest = await mail(2)

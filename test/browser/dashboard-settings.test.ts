@@ -125,6 +125,28 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     assert.ok(!(await page.content()).includes(key.slice(12)), 'the key is shown once')
   })
 
+  await t.test('an admin chooses the time zone, and pages name it where it is not that of the reader', async () => {
+    const { page, assertAccessible } = member
+    await page.goto(`${origin}/t/acme/settings`)
+    const save = async (zone: string) => {
+      await page.getByRole('combobox', { name: 'Time zone' }).fill(zone)
+      await page.getByRole('button', { name: 'Save time zone' }).click()
+    }
+    await save('Nowhere')
+    await page.getByText('"Nowhere" is no time zone').waitFor()
+    await assertAccessible()
+    await save('Pacific/Apia')
+    await page.getByText('Days are those of Pacific/Apia now').waitFor()
+    assert.match((await site.ipid('tenant', 'show', 'acme')).stdout, /time zone\s+Pacific\/Apia/)
+    await page.goto(`${origin}/t/acme/companies`)
+    await page.getByRole('button', { name: 'Last 30 days' }).click()
+    await page.getByLabel('From (Pacific/Apia)').waitFor()
+    await assertAccessible()
+    await page.goto(`${origin}/t/acme/settings`)
+    await save('UTC')
+    await page.getByText('Days are those of UTC now').waitFor()
+  })
+
   await t.test('a member who changes the tenant of an address sees nothing of it', async () => {
     const { page } = member
     const foreign = ready.api_key.slice(0, 12)

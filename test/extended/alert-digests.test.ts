@@ -113,7 +113,7 @@ function received({ mails }: MailServer): ReadonlyMap<string, ReadonlyMap<string
   const found = new Map<string, Map<string, Set<string>>>()
   for (const mail of mails) {
     const { to, text } = readMail(mail)
-    const day = / to (.*) \(UTC\)\.\n/.exec(text)![1]!
+    const day = / to (\d.*)\.\n/.exec(text)![1]!
     const days = found.get(to) ?? new Map<string, Set<string>>()
     days.set(day, (days.get(day) ?? new Set()).add(headerOf(mail, 'Message-ID')))
     found.set(to, days)

@@ -211,7 +211,7 @@ test('heat is the sum of recency, frequency, depth and intent of 30 days, after 
     const columns = 'SELECT company_id, heat, recency, frequency, depth, intent, active_days, intent_days'
     const rows = await clickhouse.rows(`${columns} FROM company_heat WHERE tenant_id = '${tenant}' ORDER BY company_id`)
     const numbers = `SELECT company_id, sipHash64(company_id) AS company FROM company_heat WHERE tenant_id = {tenant:String}`
-    const query = `${columns} FROM (${heatSql(await readBasis(new QuestionReader(clickhouse.client), tenant, 'pages'))}) AS heats INNER JOIN (${numbers}) AS named USING company ORDER BY company_id`
+    const query = `${columns} FROM (${heatSql(await readBasis(new QuestionReader(clickhouse.client), tenant, 'pages', 'UTC'))}) AS heats INNER JOIN (${numbers}) AS named USING company ORDER BY company_id`
     const ofLists = await clickhouse.client.query({ query, query_params: { tenant }, format: 'JSONEachRow' })
     assert.deepEqual(await ofLists.json(), rows, 'lists have the heat of the view')
     return rows

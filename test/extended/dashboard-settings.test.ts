@@ -7,6 +7,7 @@ import type { InviteAnswer } from '../../schemas/dashboard/people.ts'
 import type { AccountsOfMonthAnswer, PlanAnswer } from '../../schemas/dashboard/plan.ts'
 import type { Reenrichment, ReenrichmentsAnswer } from '../../schemas/dashboard/reenrichments.ts'
 import type { RulesAnswer, RulesTrialAnswer } from '../../schemas/dashboard/rules.ts'
+import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
 import type { CreatedSourceAnswer, ListedSource, SourceSetup, SourcesAnswer } from '../../schemas/dashboard/sources.ts'
 import type { ListedTenant, SignedOutAnswer, TenantsAnswer } from '../../schemas/dashboard/tenants.ts'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
@@ -135,6 +136,7 @@ test('no call answers for another tenant, or without a session', async () => {
   const bodies: Record<string, unknown> = {
     '/api/tenants': { name: 'stolen', plan: 'custom' },
     '/api/tenants/:tenant/plan': { plan: 'custom' },
+    '/api/tenants/:tenant/time-zone': { time_zone: 'Europe/Berlin' },
     '/api/tenants/:tenant/people/invite': { days: 1 },
     '/api/tenants/:tenant/people/link': { person: '0'.repeat(16), days: 1 },
     '/api/tenants/:tenant/people/end': { id: '0'.repeat(16) },
@@ -372,6 +374,21 @@ test('an operator creates tenants, changes plans, and invites members', async ()
   assert.deepEqual(ended, { links: 1, sessions: 1 })
   assert.equal((await member.get('/api/session')).status, 401)
   assert.equal((await client.get('/api/tenants')).status, 200)
+})
+
+test('a tenant is made in a time zone, and its admins change it', async () => {
+  const operator = await dashboard.signIn()
+  await post(operator, '/api/tenants', { name: 'zoned', plan: 'growth', time_zone: 'Asia/Kolkata' })
+  const client = await dashboard.signIn(await memberOf('zoned'))
+  const zones = async (of: DashboardClient) => (await of.read<SessionAnswer>('/api/session')).time_zones
+  assert.deepEqual(await zones(client), { zoned: 'Asia/Kolkata' })
+  assert.deepEqual(await zones(operator), { zoned: 'Asia/Kolkata' })
+  const path = '/api/tenants/zoned/time-zone'
+  assert.match(await refusal(client, path, { time_zone: 'Berlin' }), /"Berlin" is no time zone: write its IANA name/)
+  await post(client, path, { time_zone: 'Europe/Berlin' })
+  assert.deepEqual(await zones(client), { zoned: 'Europe/Berlin' })
+  await post(client, path, { time_zone: 'UTC' })
+  assert.deepEqual(await zones(client), {})
 })
 
 test('rules are edited in form fields, tested first, and refused with a clear text', async () => {

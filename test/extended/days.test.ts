@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BUILD_SQL } from '../../src/days/day-tables.ts'
-import { DAY_TABLES } from '../../src/stores/clickhouse/tables.ts'
+import { UTC_DAY_TABLES } from '../../src/stores/clickhouse/tables.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { someEvents, TestDays } from '../support/days.ts'
 import { stepsOf } from '../support/steps.ts'
@@ -53,7 +53,7 @@ test('stored and live days are exact in every state of the tables', async (t) =>
     await assertExact(0)
     assert.deepEqual(
       (await days.stale()).map(({ day, tables, builtMs }) => [day, tables, builtMs]),
-      ['05', '04', '03', '02', '01'].map((day) => [`2026-11-${day}`, [...DAY_TABLES], 0]),
+      ['05', '04', '03', '02', '01'].map((day) => [`2026-11-${day}`, [...UTC_DAY_TABLES], 0]),
     )
   })
   await step('all days are built, and only closed ones', async () => {
@@ -92,7 +92,7 @@ test('stored and live days are exact in every state of the tables', async (t) =>
     await assertExact(5)
   })
   await step('the largest part of each table is lost', async () => {
-    for (const table of DAY_TABLES) {
+    for (const table of UTC_DAY_TABLES) {
       const [part] = await rows<{ name: string }>(
         `SELECT name FROM system.parts WHERE database = 'ipid' AND table = '${table}' AND active ORDER BY rows DESC LIMIT 1`,
       )
@@ -105,7 +105,7 @@ test('stored and live days are exact in every state of the tables', async (t) =>
     await assertExact(5)
   })
   await step('a merge keeps all builds', async () => {
-    for (const table of DAY_TABLES) await change(`OPTIMIZE TABLE ${table} FINAL`)
+    for (const table of UTC_DAY_TABLES) await change(`OPTIMIZE TABLE ${table} FINAL`)
     await change('OPTIMIZE TABLE events FINAL')
     await assertExact(5)
   })
@@ -114,7 +114,7 @@ test('stored and live days are exact in every state of the tables', async (t) =>
     await assertExact(0)
     await days.build()
     await assertExact(5)
-    for (const table of DAY_TABLES) await change(`OPTIMIZE TABLE ${table} FINAL`)
+    for (const table of UTC_DAY_TABLES) await change(`OPTIMIZE TABLE ${table} FINAL`)
     await assertExact(5)
   })
   await step('a re-enrichment removes events, and inserts them under another company', async () => {

@@ -17,6 +17,7 @@ import { identityOf } from '../../src/pipeline/event/envelope.ts'
 import { claimIdOf } from '../../src/pipeline/streams/entries.ts'
 import { findClaim, forgetClaims, seedClaims } from '../../src/pipeline/streams/seen-claims.ts'
 import { readStatus } from '../../src/pipeline/streams/status.ts'
+import { DAY_TABLES } from '../../src/stores/clickhouse/tables.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { hashKey } from '../../src/tenants/key.ts'
@@ -415,13 +416,17 @@ test('an erasure removes the stored days that its events have left, also of a bu
         SELECT concat('17.0.0.', toString(number)), '${tenant}', toString(number), time, time, concat('x', toString(number)), 'c', '{"url":"https://a.example/"}'
         FROM (SELECT number, toDateTime64('2026-11-19', 3, 'UTC') + intDiv(number, 5) * 86400 AS time FROM numbers(10))`,
     })
+  days.zones = new Map(['a', 'b'].map((tenant) => [tenant, 'Asia/Kolkata']))
   await days.build()
   const before = await rows<{ built: number; day: string }>('SELECT DISTINCT day, built FROM entity_days ORDER BY ALL')
+  /** Rows of companies and accounts, and of the cuts of companies and of pages. */
   const holding = async (ip: string, tenant: string) => {
-    const found = `SELECT count() AS n FROM entity_days WHERE tenant_id = '${tenant}' AND has(visitors, sipHash64('${ip}'))`
-    return (await rows<{ n: number }>(found))[0]!.n
+    const rowsOf = (table: string) =>
+      `(SELECT count() FROM ${table} WHERE tenant_id = '${tenant}' AND has(visitors, sipHash64('${ip}')))`
+    const query = `SELECT ${['entity_days', 'zone_days', 'zone_page_days'].map(rowsOf).join(' + ')} AS n`
+    return (await rows<{ n: number }>(query))[0]!.n
   }
-  assert.equal(await holding('17.0.0.1', 'a'), 2)
+  assert.equal(await holding('17.0.0.1', 'a'), 4)
   const erase = async (tenantId: string, value: string | undefined) => {
     const tables = new ClickHouseErasableEvents(url)
     try {
@@ -448,8 +453,8 @@ test('an erasure removes the stored days that its events have left, also of a bu
   await slow
   assert.equal(await holding('17.0.0.1', 'a'), 0)
   // A day without the address stays, and the day of another tenant.
-  assert.equal(await holding('17.0.0.7', 'a'), 2)
-  assert.equal(await holding('17.0.0.1', 'b'), 2)
+  assert.equal(await holding('17.0.0.7', 'a'), 4)
+  assert.equal(await holding('17.0.0.1', 'b'), 4)
   const parts = "SELECT count() AS n FROM system.parts WHERE database = 'ipid' AND table LIKE '%_days' AND NOT active"
   assert.deepEqual(await rows(parts), [{ n: 0 }])
   assert.deepEqual(await days.exactness(), { entities: 1, pages: 1, entity_days: 3, page_days: 3 })
@@ -457,8 +462,7 @@ test('an erasure removes the stored days that its events have left, also of a bu
   assert.deepEqual(await days.exactness(), { entities: 1, pages: 1, entity_days: 4, page_days: 4 })
   assert.equal(before.length, 4)
   await erase('b', undefined)
-  const tenants =
-    'SELECT DISTINCT tenant_id FROM (SELECT tenant_id FROM entity_days UNION ALL SELECT tenant_id FROM page_days)'
+  const tenants = `SELECT DISTINCT tenant_id FROM (${DAY_TABLES.map((table) => `SELECT tenant_id FROM ${table}`).join(' UNION ALL ')})`
   assert.deepEqual(await rows(tenants), [{ tenant_id: 'a' }])
 })
 

@@ -44,7 +44,7 @@ test('visits without a company are counted by network and reason, from events an
   ])
   await insert('other', from(64_501, 'Kibo Systems', [1, 2, 3, 4]))
   const find = (query: UnknownQuery = {}, rules: readonly string[] = []) =>
-    findUnknownNetworks(reader, clock, { id: 'acme', rules }, query)
+    findUnknownNetworks(reader, { clock, zone: 'UTC' }, { id: 'acme', rules }, query)
   const short = async (...of: Parameters<typeof find>) =>
     (await find(...of)).networks.map(({ asn, name, reason, country_code, visits, events, rule }) => [
       ...[asn, name, reason, country_code, visits, events, rule],
@@ -77,7 +77,8 @@ test('visits without a company are counted by network and reason, from events an
     ],
   )
 
-  const counts = () => Promise.all([30, 41, 1].map((span) => countUnknownVisits(reader, clock, 'acme', span)))
+  const counts = () =>
+    Promise.all([30, 41, 1].map((span) => countUnknownVisits(reader, { clock, zone: 'UTC' }, 'acme', span)))
   assert.deepEqual(await counts(), [9, 10, 1])
   await days.build()
   assert.deepEqual(await counts(), [9, 10, 1])

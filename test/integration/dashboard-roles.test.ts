@@ -35,7 +35,7 @@ const OF_ADMINS = [
     (path) => `POST ${path}`,
   ),
   ...['connect', 'close'].map((path) => `POST first-steps/${path}`),
-  'GET crm',
+  ...['GET crm', 'POST time-zone'],
   ...['connect', 'sync', 'disconnect'].map((path) => `POST crm/${path}`),
   ...['heat-weights', 'fit'].flatMap((path) => [`POST ${path}`, `POST ${path}/preview`]),
 ]

@@ -37,6 +37,11 @@ test('tenants are created once, listed in order, changed in part; bad input says
   assert.deepEqual(await admin.setTenant('zz-first', { plan: 'custom' }), { ...acme, plan: 'custom', archive: true })
   assert.deepEqual(await admin.getTenant('zz-first'), { ...acme, plan: 'custom', archive: true })
   await refuses(admin.createTenant('zz-first'), /already exists/)
+  assert.equal((await admin.createTenant('zoned', { time_zone: 'Asia/Kolkata' })).timeZone, 'Asia/Kolkata')
+  assert.equal((await admin.setTenant('zoned', { time_zone: 'Europe/Berlin' })).timeZone, 'Europe/Berlin')
+  assert.equal((await admin.getTenant('zoned')).timeZone, 'Europe/Berlin')
+  for (const zone of ['europe/berlin', '+01:00', 'Berlin', ''])
+    await refuses(admin.setTenant('zoned', { time_zone: zone }), /is no time zone: write its IANA name, such as Europe/)
   for (const slug of ['', 'A', 'a_b', 'ä', 'x'.repeat(65), 'a\n', '{p0}']) {
     await refuses(admin.createTenant(slug), /1 to 64/)
   }

@@ -167,7 +167,15 @@ async function withClient<T>(url: string, work: (client: ClickHouseClient) => Pr
 }
 
 /** Tables of tests; everything else is views, and the list of migrations. */
-const WITH_ROWS = ['events', 'outcomes', 'company_corrections', 'entity_days', 'page_days']
+const WITH_ROWS = [
+  'events',
+  'outcomes',
+  'company_corrections',
+  'entity_days',
+  'page_days',
+  'zone_days',
+  'zone_page_days',
+]
 const TABLES = `SELECT concat(database, '.', name) AS key, create_table_query AS text,
   concat('DROP ', if(engine = 'Dictionary', 'DICTIONARY', 'TABLE'), ' \`', database, '\`.\`', name, '\` SYNC') AS drop
   FROM system.tables WHERE lower(database) NOT IN ('system', 'information_schema') ORDER BY key`

@@ -1,4 +1,4 @@
-import { DayTables, type StaleDay } from '../../src/days/day-tables.ts'
+import { DayTables, type StaleDay, type TenantZones } from '../../src/days/day-tables.ts'
 import type { TestClickHouse } from './clickhouse.ts'
 
 /** Numbers of a day from both sources. `live`: computed from events. */
@@ -65,6 +65,7 @@ export interface Exactness {
 /** Builds and compares days of a server. */
 export class TestDays {
   readonly tables: DayTables
+  zones: TenantZones = new Map()
   readonly #clickhouse: Pick<TestClickHouse, 'rows'>
 
   constructor(clickhouse: Pick<TestClickHouse, 'rows' | 'url'>) {
@@ -78,7 +79,7 @@ export class TestDays {
   }
 
   async stale(): Promise<readonly StaleDay[]> {
-    return (await this.tables.stale('2299-01-01')).newest
+    return (await this.tables.stale('2299-01-01', this.zones)).newest
   }
 
   /** Builds all stale days, or some of them. */

@@ -41,7 +41,7 @@ export function risingCompany(
 
 /** A week with one company to look at, of each kind. */
 export const WEEK: HomeWeek = {
-  ...{ from: '2026-11-16', to: '2026-11-22' },
+  ...{ zone: 'UTC', from: '2026-11-16', to: '2026-11-22' },
   now: { companies: 12, new_companies: 3, visits: 40, events: 1_234 },
   before: { companies: 8, new_companies: 3, visits: 41, events: 900 },
   daily_visits: [],

@@ -114,3 +114,91 @@ ARRAY JOIN ['company', 'account'] AS kind
 WHERE (tenant_id, toDate32(timestamp)) IN (SELECT live.1, live.2 FROM (SELECT arrayJoin(known.2) AS live))
 GROUP BY tenant_id, day, kind, entity_id, entity
 COMMENT 'One row per company and per account and UTC day, before corrections by people';
+
+CREATE OR REPLACE VIEW zone_day_builds
+(
+  tenant_id String COMMENT 'Tenant',
+  day Date32 COMMENT 'UTC day with events',
+  built UInt64 COMMENT 'The newest build in zone_days whose numbers equal those of events; 0 when there is none',
+  zone String COMMENT 'Time zone of this build'
+)
+AS SELECT
+  now.tenant_id AS tenant_id,
+  now.day AS day,
+  maxIf(stored.built, stored.n = now.n AND stored.c = now.c) AS built,
+  toString(argMaxIf(stored.zone, stored.built, stored.n = now.n AND stored.c = now.c)) AS zone
+FROM
+(
+  SELECT
+    tenant_id,
+    toDate32(timestamp) AS day,
+    count() AS n,
+    sum(cityHash64(account_id, company_id, ip, timestamp, page)) AS c
+  FROM events
+  GROUP BY tenant_id, day
+) AS now
+LEFT JOIN
+(
+  SELECT
+    tenant_id,
+    day,
+    built,
+    zone,
+    sum(events) AS n,
+    sum(check) AS c
+  FROM zone_days
+  GROUP BY tenant_id, day, built, zone
+) AS stored ON stored.tenant_id = now.tenant_id AND stored.day = now.day
+GROUP BY tenant_id, day
+COMMENT 'Which build of zone_days counts on each UTC day';
+
+CREATE OR REPLACE VIEW valid_zone_days
+(
+  tenant_id String COMMENT 'Tenant',
+  day Date32 COMMENT 'UTC day',
+  built UInt64 COMMENT 'The newest build in zone_days whose numbers equal those of events',
+  zone String COMMENT 'Time zone of this build'
+)
+AS SELECT tenant_id, day, built, zone
+FROM zone_day_builds
+WHERE built > 0
+COMMENT 'UTC days of zone_days that count';
+
+-- A day on which no company saw a page is proved by having no rows, in every zone.
+CREATE OR REPLACE VIEW valid_zone_page_days
+(
+  tenant_id String COMMENT 'Tenant',
+  day Date32 COMMENT 'UTC day',
+  built UInt64 COMMENT 'The newest build in zone_page_days whose numbers equal those of events; 0 when there is nothing to build',
+  zone String COMMENT 'Time zone of this build; empty when there is nothing to build'
+)
+AS SELECT
+  now.tenant_id AS tenant_id,
+  now.day AS day,
+  maxIf(stored.built, stored.n = now.n AND stored.c = now.c) AS built,
+  toString(argMaxIf(stored.zone, stored.built, stored.n = now.n AND stored.c = now.c)) AS zone
+FROM
+(
+  SELECT
+    tenant_id,
+    toDate32(timestamp) AS day,
+    countIf(page > '' AND company_id > '') AS n,
+    sumIf(cityHash64(account_id, company_id, ip, timestamp, page), page > '' AND company_id > '') AS c
+  FROM events
+  GROUP BY tenant_id, day
+) AS now
+LEFT JOIN
+(
+  SELECT
+    tenant_id,
+    day,
+    built,
+    zone,
+    sum(events) AS n,
+    sum(check) AS c
+  FROM zone_page_days
+  GROUP BY tenant_id, day, built, zone
+) AS stored ON stored.tenant_id = now.tenant_id AND stored.day = now.day
+WHERE now.n = 0 OR (stored.n = now.n AND stored.c = now.c)
+GROUP BY tenant_id, day
+COMMENT 'UTC days of zone_page_days that count';

@@ -5,6 +5,7 @@ import { systemClock } from '../../run/clock.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { poll } from '../../run/loop.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
+import { zoneOfTenant } from '../../tenants/tenancy.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { integerOption } from '../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs, printTable } from '../../terminal/print.ts'
@@ -64,7 +65,11 @@ function addCreate(alert: Command, context: CliContext): void {
     .option('--slack <url>', 'send a message to this incoming webhook of Slack')
     .option('--teams <url>', 'send a card to this workflow webhook of Microsoft Teams')
     .option('--email <address>', 'send an e-mail; needs SMTP_URL')
-    .addOption(new Option('--digest <when>', 'e-mail: one a week, Mondays at 8:00 UTC').choices(['weekly']))
+    .addOption(
+      new Option('--digest <when>', 'e-mail: one a week, Mondays at 8:00 in the time zone of the tenant').choices([
+        'weekly',
+      ]),
+    )
     .action(async (tenant: string, name: string, options: AlertOptions, command: Command) => {
       const given = ALERT_KINDS.filter((kind) => options[kind] !== undefined)
       const [to] = given
@@ -180,11 +185,11 @@ function addRemove(alert: Command, context: CliContext): void {
 function addTry(alert: Command, context: CliContext): void {
   addSubcommand(alert, 'try <tenant> <name>', 'show when an alert would have fired', ALERT_SETTINGS)
     .addOption(
-      integerOption('days', 'n', 'the last UTC days, today included', { least: 1, most: TRY_DAYS_MAX, otherwise: 90 }),
+      integerOption('days', 'n', 'the last days, today included', { least: 1, most: TRY_DAYS_MAX, otherwise: 90 }),
     )
     .action(async (tenant: string, name: string, { days = 90, json }: AlertOptions, command: Command) => {
       const config = configOf(context, command)
-      const [found, where, sources] = await manage(context, tenant, command, async (admin, client) => {
+      const [found, where, sources, zone] = await manage(context, tenant, command, async (admin, client) => {
         const [{ Segments }, { namedSources }, { RedisTenantStore }] = await Promise.all([
           import('../../companies/segments/segments.ts'),
           import('../../companies/companies.ts'),
@@ -193,9 +198,11 @@ function addTry(alert: Command, context: CliContext): void {
         const one = await admin.named(tenant, name)
         const { segment_id: id } = one
         const segment = id === undefined ? undefined : await new Segments(client, systemClock).get(tenant, id)
-        return [one, segment?.where, await namedSources(new RedisTenantStore(client))(tenant)] as const
+        const tenants = new RedisTenantStore(client)
+        const zone = zoneOfTenant(await tenants.getTenant(tenant))
+        return [one, segment?.where, await namedSources(tenants)(tenant), zone] as const
       })
-      const tried = await tryOn(config, tenant, found, where, days, async () => sources)
+      const tried = await tryOn(config, tenant, found, { where, days, zone, sources: async () => sources })
       if (json) {
         printJson(context.stdout, { alert_id: found.id, days, times: tried.length, occurrences: tried })
         return
@@ -211,9 +218,19 @@ async function tryOn(
   given: Config,
   tenant: string,
   { on, after_days: afterDays = ALERT_LIMITS.afterDays }: FiringAlert,
-  where: string | undefined,
-  days: number,
-  sources: (tenantId: string) => Promise<readonly { readonly id: string; readonly name: string | undefined }[]>,
+  {
+    where,
+    days,
+    zone,
+    sources,
+  }: {
+    readonly where: string | undefined
+    readonly days: number
+    readonly zone: string
+    readonly sources: (
+      tenantId: string,
+    ) => Promise<readonly { readonly id: string; readonly name: string | undefined }[]>
+  },
 ) {
   const [{ asInstance, clickhouseUrlOf }, { connectReading, QuestionReader }, { ClickHouseVisits }, { tryAlert }] =
     await Promise.all([
@@ -224,7 +241,7 @@ async function tryOn(
     ])
   const client = connectReading(await clickhouseUrlOf(await asInstance(given)), 'cli')
   try {
-    const visits = new ClickHouseVisits(new QuestionReader(client), sources, systemClock)
+    const visits = new ClickHouseVisits(new QuestionReader(client), sources, systemClock, async () => zone)
     return await tryAlert(visits, tenant, { on, afterDays, where }, days, systemClock.now())
   } finally {
     await client.close()

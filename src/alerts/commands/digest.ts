@@ -30,7 +30,7 @@ export function digestCommand(context: CliContext): Command {
     ALERT_SETTINGS,
   )
     .addOption(new Option('--every <period>', 'week: on Mondays').choices(EXPORT_PERIODS).default('week'))
-    .option('--at <time>', 'time of day, UTC', '08:00')
+    .option('--at <time>', 'time of day, in the time zone of the tenant', '08:00')
     .option('--segment <name>', 'only companies of this segment')
     .option('--empty', 'send it also when no company visited')
     .action(async (tenant: string, address: string, options: DigestOptions, command: Command) => {
@@ -91,7 +91,7 @@ function print(context: CliContext, shown: ShownDigest, json = false): void {
     printPairs(context.stdout, [
       ['digest', shown.digest_id],
       ['address', shown.address],
-      ['sent', `${shown.every === 'day' ? 'every day' : 'every Monday'} at ${shown.at} UTC`],
+      ['sent', `${shown.every === 'day' ? 'every day' : 'every Monday'} at ${shown.at}`],
       ['segment', shown.segment ?? 'all companies'],
       ['state', shown.state],
     ])

@@ -1,6 +1,7 @@
 import { HOME, type WeekSums } from '../../../schemas/dashboard/home.ts'
 import { countText, numbered } from '../../run/counted.ts'
 import { escaped } from '../../run/escaped.ts'
+import { UTC } from '../../run/time-zone.ts'
 import { oneLine } from '../messages.ts'
 import type { WeekMessage } from './week.ts'
 
@@ -19,7 +20,7 @@ export function weekMail({ data }: WeekMessage, unsubscribeUrl: string): WeekMai
   const companies = data.companies.map((one) => ({ ...one, name: oneLine(one.name), why: oneLine(one.why) }))
   const title = companies.length === HOME.toLookAt ? 'Five to look at today' : 'To look at today'
   const all = segment === undefined ? 'All companies of these days' : `All companies of the segment ${segment}`
-  const schedule = `${data.every === 'day' ? 'every day' : 'every Monday'} at ${data.at} UTC`
+  const schedule = `${data.every === 'day' ? 'every day' : 'every Monday'} at ${data.at} ${data.time_zone ?? UTC}`
   const news = now.new_companies === 0 ? '' : `, ${countText(now.new_companies)} new`
   const sentence = sentenceOf(data, segment)
   return {
@@ -70,7 +71,7 @@ const NUMBERS = [
 function sentenceOf({ now, from, to }: WeekMessage['data'], segment: string | undefined): string {
   const days = `from ${dayText(from)} to ${dayText(to)} ${to.slice(0, 4)}`
   const count = now.companies === 0 ? 'No company' : numbered(now.companies, 'company', 'companies')
-  return `${count}${segment === undefined ? '' : ` of the segment ${segment}`} visited ${days} (UTC).`
+  return `${count}${segment === undefined ? '' : ` of the segment ${segment}`} visited ${days}.`
 }
 
 /** "+4", after a text; empty: no change. */

@@ -3,12 +3,12 @@ import { type NamedSource, resolveFilter } from '../../companies/filter.ts'
 import type { ClickHouseHome, HomeWeek } from '../../companies/home.ts'
 import { companiesToLookAt } from '../../companies/to-look-at.ts'
 import { parseWhere } from '../../companies/where.ts'
-import { DAY_MS } from '../../pipeline/event/outcomes.ts'
+import { dayIn, inUtc, momentIn, type ZoneOf } from '../../run/time-zone.ts'
 import { WEEK_TYPE } from '../delivery.ts'
 import { companyUrl, type DigestLine, type MessageContext } from '../messages.ts'
 import type { Digest } from '../redis/alert-store.ts'
 
-/** The digest of a tenant: the seven UTC days that ended before a day, against the seven before. */
+/** The digest of a tenant: the seven days that ended before a day, against the seven before. */
 export interface WeekMessage {
   readonly type: typeof WEEK_TYPE
   /** RFC 3339, UTC: when it was due. */
@@ -19,7 +19,9 @@ export interface WeekMessage {
     readonly segment: string | null
     readonly every: Digest['every']
     readonly at: string
-    /** First and last UTC day. */
+    /** IANA name of the zone of its days and of `at`; undefined: UTC, as of an earlier version. */
+    readonly time_zone?: string
+    /** First and last day. */
     readonly from: string
     readonly to: string
     readonly now: WeekSums
@@ -35,17 +37,20 @@ export interface WeekMessage {
   }
 }
 
-/** Reads the week that ended before the UTC day of a moment. @param where filter of a segment; undefined: all companies */
+/** Reads the week that ended before the day of a moment, in the zone of the tenant. @param where filter of a segment; undefined: all companies */
 export type ReadWeek = (tenantId: string, where: string | undefined, atMs: number) => Promise<HomeWeek>
 
 export function weekReader(
   home: Pick<ClickHouseHome, 'week'>,
   sourcesOf: (tenantId: string) => Promise<readonly NamedSource[]>,
+  zoneOf: ZoneOf = inUtc,
 ): ReadWeek {
   return async (tenantId, where, atMs) => {
-    const lastMs = Math.floor(atMs / DAY_MS) * DAY_MS - 1
+    const zone = await zoneOf(tenantId)
+    const lastMs = momentIn(zone, dayIn(zone, atMs)) - 1
     if (where === undefined) return await home.week(tenantId, lastMs)
-    return await home.week(tenantId, lastMs, resolveFilter(parseWhere(where), lastMs, await sourcesOf(tenantId)))
+    const filter = resolveFilter(parseWhere(where), lastMs, await sourcesOf(tenantId), zone)
+    return await home.week(tenantId, lastMs, filter)
   }
 }
 
@@ -64,6 +69,7 @@ export function weekMessage(digest: Digest, week: HomeWeek, context: MessageCont
         segment: context.segment ?? null,
         every,
         at,
+        time_zone: week.zone,
         from,
         to,
         now,

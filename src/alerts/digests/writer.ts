@@ -3,6 +3,7 @@ import type { Segment } from '../../companies/segments/segments.ts'
 import { openDue } from '../../exports/schedule.ts'
 import type { Clock } from '../../run/clock.ts'
 import { LeaseLostError } from '../../run/errors.ts'
+import type { ZoneOf } from '../../run/time-zone.ts'
 import type { MessageContext } from '../messages.ts'
 import type { Digest } from '../redis/alert-store.ts'
 import type { RedisOccurrences } from '../redis/occurrence-store.ts'
@@ -12,6 +13,7 @@ interface DigestWriterOptions {
   readonly occurrences: Pick<RedisOccurrences, 'progress' | 'sendDigest'>
   readonly readWeek: ReadWeek
   readonly contextOf: (digest: Digest, segments: ReadonlyMap<string, Segment>) => MessageContext
+  readonly zoneOf: ZoneOf
   readonly clock: Clock
 }
 
@@ -57,9 +59,10 @@ export class DigestWriter {
   }
 
   async #write(digest: Digest, segments: ReadonlyMap<string, Segment>, weeks: Map<string, HomeWeek>): Promise<void> {
-    const { occurrences, readWeek, contextOf, clock } = this.#options
+    const { occurrences, readWeek, contextOf, zoneOf, clock } = this.#options
+    const zone = await zoneOf(digest.tenantId)
     const { digestMs } = await occurrences.progress(digest.id)
-    const dueMs = openDue(digest, { dueMs: digestMs }, clock.now())
+    const dueMs = openDue(digest, { dueMs: digestMs }, clock.now(), zone)
     const where = digest.segment_id === undefined ? undefined : segments.get(digest.segment_id)?.where
     // The caller pauses a digest whose segment is gone.
     if (dueMs === undefined || (digest.segment_id !== undefined && where === undefined)) return

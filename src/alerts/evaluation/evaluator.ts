@@ -9,7 +9,8 @@ import { LeaseLostError } from '../../run/errors.ts'
 import { type Lease, LeasedService } from '../../run/leased-service.ts'
 import { type DelayBounds, pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
-import type { Tenant } from '../../tenants/tenancy.ts'
+import { dayIn } from '../../run/time-zone.ts'
+import { type Tenant, zoneOfTenant, zonesOf } from '../../tenants/tenancy.ts'
 import type { ReadWeek } from '../digests/week.ts'
 import { DigestWriter } from '../digests/writer.ts'
 import { ExportMailWriter, type ExportMailWriterOptions } from '../export-mails/writer.ts'
@@ -86,6 +87,7 @@ export class Evaluator extends LeasedService {
     this.#exportMails = new ExportMailWriter(options)
     this.#digests = new DigestWriter({
       ...options,
+      zoneOf: zonesOf(options),
       contextOf: (digest, segments) => this.#contextOf(digest, segments),
     })
   }
@@ -241,7 +243,7 @@ export class Evaluator extends LeasedService {
     segments: ReadonlyMap<string, Segment>,
     touched: readonly Touched[],
   ): Promise<void> {
-    const { visits, occurrences, clock, log } = this.#options
+    const { visits, occurrences, getTenant, clock, log } = this.#options
     const wanted = alerts.filter(({ on }) => on !== 'company.corrected')
     if (wanted.length === 0) return
     const targets = await visits.targets(
@@ -258,8 +260,11 @@ export class Evaluator extends LeasedService {
     const members = await this.#membersOf(tenantId, segmentIdsOf(alerts), segments, ids)
     const noted = segmentIdsOf(alerts.filter(({ on }) => on === 'company.corrected'))
     const activities = new Map<string, CompanyActivity>()
+    const tenant = await getTenant(tenantId)
+    const zone = zoneOfTenant(tenant)
+    const zoneSinceMs = tenant?.timeZoneSince === undefined ? 0 : Date.parse(tenant.timeZoneSince)
     for (const alert of wanted) {
-      const state = { companies, received, days, members, stamps, noted }
+      const state = { companies, received, days, members, stamps, noted, zone, zoneSinceMs }
       const found = occurrencesOf(alert, state, this.#contextOf(alert, segments), clock.now(), FRESH_MS)
       const inside = alert.on === 'segment.entered' ? members.get(alert.segment_id!) : undefined
       if (inside !== undefined) {
@@ -399,13 +404,16 @@ export class Evaluator extends LeasedService {
   }
 
   async #digest(alert: Alert, segments: ReadonlyMap<string, Segment>): Promise<void> {
-    const { occurrences, clock } = this.#options
+    const { occurrences, getTenant, clock } = this.#options
     const { digestMs, digestFromMs } = await occurrences.progress(alert.id)
+    const zone = zoneOfTenant(await getTenant(alert.tenantId))
     const reason: DigestReason = alert.digest ?? 'limit'
     const isWeekly = reason === 'weekly'
-    const dueMs = isWeekly ? lastDue(WEEKLY, clock.now()) : Math.floor(clock.now() / HOUR_MS) * HOUR_MS
+    const dueMs = isWeekly ? lastDue(WEEKLY, clock.now(), zone) : Math.floor(clock.now() / HOUR_MS) * HOUR_MS
     const fromMs = isWeekly ? Date.parse(alert.created_at) : digestFromMs
-    if (fromMs === 0 || dueMs <= fromMs || digestMs >= dueMs) return
+    // A day has one digest of the week, also when the zone has changed since.
+    const isSent = isWeekly ? dayIn(zone, digestMs) >= dayIn(zone, dueMs) : digestMs >= dueMs
+    if (fromMs === 0 || dueMs <= fromMs || isSent) return
     const found = await occurrences.digest(alert.id)
     if (found.length === 0 && !isWeekly) return
     const lines = found.flatMap((line) => line ?? [])

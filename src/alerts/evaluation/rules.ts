@@ -1,4 +1,4 @@
-import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
+import { addDays, dayIn, daysFrom } from '../../run/time-zone.ts'
 import type { CompanyReport, Correction, ReportedCompany } from '../messages.ts'
 import { type MessageContext, messageOf } from '../messages.ts'
 import type { Alert } from '../redis/alert-store.ts'
@@ -12,7 +12,7 @@ export interface VisitedCompany extends ReportedCompany {
   readonly hidden_since: string
 }
 
-/** A UTC day with visits of a company. */
+/** A day with visits of a company. */
 export interface VisitedDay {
   /** `YYYY-MM-DD`. */
   readonly day: string
@@ -33,6 +33,10 @@ export interface TouchedState {
   readonly stamps: ReadonlyMap<string, string>
   /** Ids of the segments whose companies are noted for corrections. */
   readonly noted: ReadonlySet<string>
+  /** IANA name of the zone of the days. */
+  readonly zone: string
+  /** When the zone was changed, milliseconds; 0: never. Days that had begun before were evaluated as days of the zone before. */
+  readonly zoneSinceMs: number
 }
 
 /** Occurrences for which an alert fires on touched companies, including those that are already recorded. */
@@ -66,10 +70,13 @@ export function occurrencesOf(
         const isNew = (touched.received.get(id) ?? 0) > startMs && !(wasHidden && hiddenMs <= startMs)
         return isNew && atMs >= freshSinceMs ? [occurrence(id, '', { atMs })] : []
       }
-      case 'company.returned':
-        return returnsOf(touched.days.get(id) ?? [], alert.after_days ?? 0, { startMs, freshSinceMs, nowMs }).map(
-          ({ day, previousDay }) => occurrence(`${id}\n${day}`, '', { atMs: nowMs, previousDay }),
+      case 'company.returned': {
+        const { zone, zoneSinceMs } = touched
+        const times = { startMs: Math.max(startMs, zoneSinceMs), freshSinceMs, nowMs, zone }
+        return returnsOf(touched.days.get(id) ?? [], alert.after_days ?? 0, times).map(({ day, previousDay }) =>
+          occurrence(`${id}\n${day}`, '', { atMs: nowMs, previousDay }),
         )
+      }
       case 'segment.entered':
         return [occurrence(id, touched.stamps.get(id) ?? '', { atMs: nowMs })]
       default:
@@ -89,21 +96,22 @@ interface ReturnTimes {
   readonly startMs: number
   readonly freshSinceMs: number
   readonly nowMs: number
+  readonly zone: string
 }
 
 /** Fresh days that began after the start of an alert, and whose previous day with visits is at least `afterDays` days earlier. */
 export function returnsOf(
   days: readonly VisitedDay[],
   afterDays: number,
-  { startMs, freshSinceMs, nowMs }: ReturnTimes,
+  { startMs, freshSinceMs, nowMs, zone }: ReturnTimes,
 ): Return[] {
-  const first = utcDay(freshSinceMs)
+  const first = dayIn(zone, freshSinceMs)
   // A timestamp may be up to a day ahead.
-  const last = utcDay(nowMs + DAY_MS)
+  const last = addDays(dayIn(zone, nowMs), 1)
   return days.flatMap(({ day, receivedMs }, i) => {
     const previousDay = days[i - 1]?.day
     if (previousDay === undefined || receivedMs <= startMs || day < first || day > last) return []
-    const gap = (Date.parse(day) - Date.parse(previousDay)) / DAY_MS
+    const gap = daysFrom(previousDay, day)
     return gap >= afterDays ? [{ day, previousDay }] : []
   })
 }

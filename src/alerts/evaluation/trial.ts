@@ -1,15 +1,15 @@
 import type { AlertType } from '../../../schemas/alert.ts'
-import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { TooMuchError } from '../../run/errors.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
+import { addDays, dayIn, momentIn } from '../../run/time-zone.ts'
 import { ALERT_TRIALS } from '../../stores/clickhouse/read-limits.ts'
 import type { ClickHouseVisits } from './visits.ts'
 
 /** An occurrence for which an alert would have fired. */
 export interface TriedOccurrence {
-  /** UTC day, `YYYY-MM-DD`. */
+  /** `YYYY-MM-DD`. */
   readonly day: string
   readonly company_id: string
 }
@@ -37,7 +37,8 @@ export async function tryAlert(
   days: number,
   nowMs: number,
 ): Promise<readonly TriedOccurrence[]> {
-  const sinceMs = Date.parse(utcDay(nowMs - (days - 1) * DAY_MS))
+  const zone = await visits.zoneOf(tenantId)
+  const sinceMs = momentIn(zone, addDays(dayIn(zone, nowMs), 1 - days))
   switch (on) {
     case 'company.corrected':
       return await corrections(visits, tenantId, where, sinceMs)
@@ -76,7 +77,7 @@ function sorted(found: readonly TriedOccurrence[]): TriedOccurrence[] {
 
 /** When an alert would have fired, for a person who waits for it. */
 interface ShownTrial {
-  /** The last UTC days that were looked at, today included. */
+  /** The last days that were looked at, today included. */
   readonly days: number
   readonly times: number
   readonly companies: number

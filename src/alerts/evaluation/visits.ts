@@ -9,16 +9,24 @@ import {
   targetOf,
   UNCORRECTED,
 } from '../../companies/corrected.ts'
-import { CORRECTED_SQL, fromEvents, type Need, type ReadBasis, readBasis, visibleDays } from '../../companies/days.ts'
+import {
+  CORRECTED_SQL,
+  dayOf,
+  fromEvents,
+  type Need,
+  type ReadBasis,
+  readBasis,
+  visibleDays,
+} from '../../companies/days.ts'
 import { entriesSql } from '../../companies/entries.ts'
 import {
-  daysOfEvents,
   eventDayParameters,
   hasDays,
   matchedSql,
   type NamedSource,
   needOf,
   needsHeat,
+  onEventDays,
   type ResolvedFilter,
   resolveFilter,
 } from '../../companies/filter.ts'
@@ -26,8 +34,8 @@ import { heatSql } from '../../companies/heat.ts'
 import { companiesSql, countsSql, firstSeenSql, matchingSql, partSql } from '../../companies/list.ts'
 import { stateAt } from '../../companies/state-at.ts'
 import { parseWhere } from '../../companies/where.ts'
-import { DAY_MS, utcDay } from '../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../run/clock.ts'
+import { addDays, dayIn, inUtc, type ZoneOf } from '../../run/time-zone.ts'
 import type { OfTenant, Parameters, QuestionReader } from '../../stores/clickhouse/reader.ts'
 import { CORRECTIONS, HIDDEN, HIDDEN_CHANGES } from '../../stores/clickhouse/tables.ts'
 import type { CompanyActivity } from '../messages.ts'
@@ -70,7 +78,7 @@ const latestVisitsSql = (corrected: Corrected, of: CompanyCondition) => `
   )
   GROUP BY company_id`
 
-/** A company, and a UTC day, `YYYY-MM-DD`. */
+/** A company, and a day, `YYYY-MM-DD`. */
 interface CompanyDay {
   readonly day: string
   readonly company_id: string
@@ -81,11 +89,20 @@ export class ClickHouseVisits {
   readonly #reader: QuestionReader
   readonly #sources: (tenantId: string) => Promise<readonly NamedSource[]>
   readonly #clock: Clock
+  /** The zone of a tenant's days. */
+  readonly zoneOf: ZoneOf
 
-  constructor(reader: QuestionReader, sources: (tenantId: string) => Promise<readonly NamedSource[]>, clock: Clock) {
+  /** @param zoneOf default: UTC */
+  constructor(
+    reader: QuestionReader,
+    sources: (tenantId: string) => Promise<readonly NamedSource[]>,
+    clock: Clock,
+    zoneOf: ZoneOf = inUtc,
+  ) {
     this.#reader = reader
     this.#sources = sources
     this.#clock = clock
+    this.zoneOf = zoneOf
   }
 
   /** Companies as their tenant sees them: without hidden ones, and merged ones under their target. */
@@ -130,8 +147,9 @@ export class ClickHouseVisits {
     return new Map(ids.map((id) => [id, of(id)]))
   }
 
-  /** UTC days with visits, ascending, by company. */
+  /** Days with visits, ascending, by company. */
   async days(tenantId: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly VisitedDay[]>> {
+    const zone = await this.zoneOf(tenantId)
     const rows = await this.#ofCompanies<{ company_id: string; days: [day: string, receivedMs: number][] }>(
       tenantId,
       ids,
@@ -141,7 +159,7 @@ export class ClickHouseVisits {
         (
           SELECT
             ${targetIdOf(corrected)} AS target,
-            toDate32(timestamp) AS day,
+            ${dayOf('timestamp', zone)} AS day,
             toUnixTimestamp64Milli(min(received_at)) AS received
           FROM events
           WHERE tenant_id = {tenant:String} AND ${of.all('company')}
@@ -202,11 +220,11 @@ export class ClickHouseVisits {
     return rows.map(({ company_id: id }) => id)
   }
 
-  /** Companies whose first visit is later than a moment, and its UTC day. */
+  /** Companies whose first visit is later than a moment, and its day. */
   async firstVisits(tenantId: string, sinceMs: number): Promise<CompanyDay[]> {
     const corrected = await this.#basis(tenantId, 'corrections')
     return await this.#pages(
-      `SELECT company_id, [toString(toDate32(first_seen))] AS days FROM (${firstSeenSql(corrected)})
+      `SELECT company_id, [toString(${dayOf('first_seen', corrected.zone)})] AS days FROM (${firstSeenSql(corrected)})
       WHERE company_id > {after:String} AND ${isVisible(corrected, 'company')}
         AND first_seen >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
         AND company_id NOT IN (SELECT target FROM (${hiddenSinceSql(corrected)}) WHERE since < fromUnixTimestamp64Milli({since:Int64}, 'UTC'))
@@ -215,7 +233,7 @@ export class ClickHouseVisits {
     )
   }
 
-  /** UTC days since a moment on which a company came back, after this number of days or more. A timestamp may be up to a day ahead. */
+  /** Days since a moment on which a company came back, after this number of days or more. A timestamp may be up to a day ahead. */
   async returns(tenantId: string, afterDays: number, sinceMs: number): Promise<CompanyDay[]> {
     const basis = await this.#basis(tenantId, 'days')
     return await this.#pages(
@@ -236,12 +254,21 @@ export class ClickHouseVisits {
       INNER JOIN (SELECT company, company_id FROM (${companiesSql(basis)})) AS named USING company
       WHERE company_id > {after:String} AND notEmpty(found)
       ORDER BY company_id LIMIT {limit:UInt32}`,
-      { tenant: tenantId, since: utcDay(sinceMs), until: utcDay(this.#clock.now() + DAY_MS), gap: afterDays },
+      {
+        tenant: tenantId,
+        since: dayIn(basis.zone, sinceMs),
+        until: addDays(dayIn(basis.zone, this.#clock.now()), 1),
+        gap: afterDays,
+      },
     )
   }
 
-  #basis(tenantId: string, need: Need): Promise<ReadBasis> {
-    return readBasis(this.#reader, tenantId, need)
+  async #basis(tenantId: string, need: Need): Promise<ReadBasis> {
+    return await readBasis(this.#reader, tenantId, need, await this.zoneOf(tenantId))
+  }
+
+  async #resolve(tenantId: string, where: string, atMs: number): Promise<ResolvedFilter> {
+    return resolveFilter(parseWhere(where), atMs, await this.#sources(tenantId), await this.zoneOf(tenantId))
   }
 
   /** Rows of all pages of a query with the parameters `after` and `limit`. */
@@ -258,7 +285,7 @@ export class ClickHouseVisits {
 
   /** Companies that a filter keeps. @param ids only among these; undefined: of all @param limit of companies, without `ids` */
   async members(tenantId: string, where: string, ids: readonly string[] | undefined, limit: number): Promise<string[]> {
-    const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
+    const filter = await this.#resolve(tenantId, where, this.#clock.now())
     if (ids === undefined) return await this.#all(tenantId, filter, limit)
     return await this.#matching(tenantId, await this.#basis(tenantId, needOf(filter)), filter, ids, (sql) => sql)
   }
@@ -275,7 +302,7 @@ export class ClickHouseVisits {
     limit: number,
     settled: () => Promise<void>,
   ): Promise<string[]> {
-    const filter = resolveFilter(parseWhere(where), atMs, await this.#sources(tenantId))
+    const filter = await this.#resolve(tenantId, where, atMs)
     // The list of now is fast. Only companies that have changed since then need a look at the past. Those come second, so that they
     // include all that changed until the list was read.
     const now = await this.#all(tenantId, filter, limit)
@@ -288,7 +315,7 @@ export class ClickHouseVisits {
 
   /** Those among some companies that a filter kept at a moment, by the events received and the corrections made until then. */
   async membersAmong(tenantId: string, where: string, atMs: number, ids: readonly string[]): Promise<string[]> {
-    const filter = resolveFilter(parseWhere(where), atMs, await this.#sources(tenantId))
+    const filter = await this.#resolve(tenantId, where, atMs)
     return await this.#membersBefore(tenantId, filter, atMs, ids)
   }
 
@@ -297,7 +324,7 @@ export class ClickHouseVisits {
     const [corrected = UNCORRECTED] = await this.#reader.rows<Corrected>(past.query, past.parameters)
     // Heat and fit are judged as today. A changed setting would concern all companies, and not these ones only.
     const { heat_weights = '', fit = '' } = await this.#basis(tenantId, 'corrections')
-    const basis = { ...fromEvents(corrected), heat_weights, fit }
+    const basis = { ...fromEvents(corrected, filter.zone), heat_weights, fit }
     return await this.#matching(tenantId, basis, filter, ids, (sql) => stateAt(sql, atMs))
   }
 
@@ -344,18 +371,18 @@ export class ClickHouseVisits {
   }
 
   /**
-   * UTC days since a moment on which a visit brought a company into a filter, by its attributes of today.
+   * Days since a moment on which a visit brought a company into a filter, by its attributes of today.
    * @throws TooMuchError when it takes longer than `seconds`
    */
   async entries(tenantId: string, where: string, sinceMs: number, seconds?: number): Promise<CompanyDay[]> {
     const nowMs = this.#clock.now()
-    const filter = resolveFilter(parseWhere(where), nowMs, await this.#sources(tenantId))
+    const filter = await this.#resolve(tenantId, where, nowMs)
     const { query, parameters } = entriesSql(
       tenantId,
       await this.#basis(tenantId, 'pages'),
       filter,
-      utcDay(sinceMs),
-      utcDay(nowMs),
+      dayIn(filter.zone, sinceMs),
+      dayIn(filter.zone, nowMs),
     )
     const rows = await this.#reader.rows<{ entered: string; companies: string[] }>(query, parameters, seconds)
     return rows.flatMap(({ entered: day, companies }) => companies.map((company_id) => ({ day, company_id })))
@@ -378,7 +405,7 @@ export class ClickHouseVisits {
 
   /** Those among some companies that may be in a filter by their hidden visits: they have some on the days that it looks at. */
   async withHidden(tenantId: string, where: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const filter = resolveFilter(parseWhere(where), this.#clock.now(), await this.#sources(tenantId))
+    const filter = await this.#resolve(tenantId, where, this.#clock.now())
     const looksAtDays = hasDays(filter) || needsHeat(filter) || matchedSql(filter, UNCORRECTED) !== undefined
     const rows = await this.#ofCompanies<{ target: string }>(
       tenantId,
@@ -387,7 +414,7 @@ export class ClickHouseVisits {
         SELECT DISTINCT ${targetIdOf(corrected)} AS target
         FROM ${HIDDEN}
         WHERE tenant_id = {tenant:String} AND ${of.all('sipHash64(company_id)')}
-          ${looksAtDays ? daysOfEvents(filter)('toDate32(timestamp)') : ''}`,
+          ${looksAtDays ? onEventDays(filter) : ''}`,
       eventDayParameters(filter),
     )
     return new Set(rows.map(({ target }) => target))
@@ -395,8 +422,9 @@ export class ClickHouseVisits {
 
   /** Corrections of names, merges and hidden companies since a moment. */
   async corrections(tenantId: string, sinceMs: number): Promise<readonly { day: string; company_id: string }[]> {
+    const zone = await this.zoneOf(tenantId)
     return await this.#reader.rows<{ day: string; company_id: string }>(
-      `SELECT toString(toDate(at, 'UTC')) AS day, company_id
+      `SELECT toString(${dayOf('at', zone)}) AS day, company_id
       FROM company_corrections
       WHERE tenant_id = {tenant:String} AND at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
         AND field IN ('hidden', 'name', 'counts_for')

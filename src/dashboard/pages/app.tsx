@@ -1,10 +1,12 @@
 import { usePathname } from 'wouter-preact/use-browser-location'
 import { isAtLeast } from '../../../schemas/dashboard/roles.ts'
 import type { SessionAnswer } from '../../../schemas/dashboard/session.ts'
+import { UTC } from '../../run/time-zone.ts'
 import { SampleBanner } from './components/sample-data.tsx'
 import { Problem } from './design/notice.tsx'
 import { Splash } from './design/splash.tsx'
 import { setCsrfToken } from './lib/api.ts'
+import { setZone } from './lib/days.ts'
 import { RoleContext } from './lib/may.ts'
 import { pageAt } from './lib/page-at.ts'
 import type { PageProps } from './lib/page-props.ts'
@@ -50,8 +52,9 @@ export function App() {
 }
 
 function Shown({ page: Page, nav, title = nav?.label, role: needed, parameters }: PageEntry & PageProps) {
-  const { role, tenants, sample } = useSession()
+  const { role, tenants, sample, time_zones: zones } = useSession()
   const { tenant } = parameters
+  setZone(zones[tenant ?? ''] ?? UTC)
   const isSample = tenant !== undefined && tenant === sample
   const own = isSample ? 'viewer' : role
   useTitle(title, isSample ? TEXTS.words.states.sampleData : tenant)

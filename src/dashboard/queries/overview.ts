@@ -3,6 +3,7 @@ import { companiesAndUnknown, isVisible } from '../../companies/corrected.ts'
 import { companyDays, type ReadBasis, readBasis, WITHIN } from '../../companies/days.ts'
 import { firstSeenSql } from '../../companies/list.ts'
 import { utcDay } from '../../pipeline/event/outcomes.ts'
+import { UTC } from '../../run/time-zone.ts'
 import { givenUp } from '../../stores/clickhouse/client.ts'
 import { STATEMENT_LIMITS } from '../../stores/clickhouse/read-limits.ts'
 import type { QuestionReader } from '../../stores/clickhouse/reader.ts'
@@ -91,7 +92,7 @@ export class ClickHouseOverview {
   /** At most 366 days. */
   async eventDays(tenantId: string, { from, to }: Days): Promise<EventDays> {
     const of = { tenant: tenantId, from, to }
-    const basis = await readBasis(this.#reader, tenantId, 'days')
+    const basis = await readBasis(this.#reader, tenantId, 'days', UTC)
     const [[counted], firsts] = await Promise.all([
       this.#reader.rows<Seen>(seenSql(basis), of),
       this.#reader.rows<Counted>(newSql(basis), of),

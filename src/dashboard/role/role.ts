@@ -30,6 +30,7 @@ import { orUnavailable } from '../../stores/redis/errors.ts'
 import { DAILY_LOOKUPS, REQUEST_RATE, SharedLimit } from '../../tenants/limits/limits.ts'
 import { RedisTokenCounters } from '../../tenants/limits/redis/token-counters.ts'
 import { RedisTenantStore } from '../../tenants/redis/tenant-store.ts'
+import { zonesOf } from '../../tenants/tenancy.ts'
 import { Favicons } from '../favicons/favicons.ts'
 import { IconCache } from '../favicons/icon-cache.ts'
 import type { Oidc } from '../oidc/oidc-signing.ts'
@@ -231,7 +232,7 @@ function alertDependencies(
     exports: scheduledExports.exports,
     ...{ scheduledExports, archiveLocation, exportFiles },
     alertTrials: new AlertTrials(alertVisits, clock),
-    readWeek: weekReader(home, namedSources(tenants)),
+    readWeek: weekReader(home, namedSources(tenants), zonesOf(tenants)),
     persons: new RedisPersonStore(redis),
     canEmail: config.smtpUrl !== undefined,
   }

@@ -10,6 +10,7 @@ import { ClickHouseChannels } from '../../companies/touches.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { connectReading, QuestionReader, writerOf } from '../../stores/clickhouse/reader.ts'
 import type { TenantStore } from '../../tenants/stores.ts'
+import { zonesOf } from '../../tenants/tenancy.ts'
 import { ClickHouseAccuracy } from '../queries/accuracy.ts'
 import { ClickHouseOverview } from '../queries/overview.ts'
 import { ClickHouseRuleTrials } from '../queries/rule-trials.ts'
@@ -36,26 +37,27 @@ export interface DashboardTables {
 
 export function dashboardTables(
   { config: { clickhouseUrl }, telemetry, enrichment }: ProcessContext,
-  tenants: Pick<TenantStore, 'listSources'>,
+  tenants: Pick<TenantStore, 'listSources' | 'getTenant'>,
   lock: CorrectionsLock,
 ): DashboardTables {
   const { clock } = telemetry
   const client = clickhouseUrl === '' ? undefined : connectReading(clickhouseUrl, 'dashboard')
   const writer = writerOf(clickhouseUrl, 'corrections')
   const reader = new QuestionReader(client)
+  const zoneOf = zonesOf(tenants)
   const corrections = new CompanyCorrections(writer.client, clock, lock)
   return {
     accuracy: new ClickHouseAccuracy(reader, clock, enrichment.engine, tenants),
-    alertVisits: new AlertVisits(reader, namedSources(tenants), clock),
-    companies: new ClickHouseCompanies(reader, clock, namedSources(tenants)),
+    alertVisits: new AlertVisits(reader, namedSources(tenants), clock, zoneOf),
+    companies: new ClickHouseCompanies(reader, clock, namedSources(tenants), zoneOf),
     corrections,
-    home: new ClickHouseHome(reader),
+    home: new ClickHouseHome(reader, zoneOf),
     imports: new CompanyImports(writer.client, corrections),
-    intentPages: new ClickHouseIntentPages(reader, clock),
+    intentPages: new ClickHouseIntentPages(reader, clock, zoneOf),
     overview: new ClickHouseOverview(reader),
-    pages: new ClickHousePages(reader),
-    channels: new ClickHouseChannels(reader),
-    activity: new ClickHouseActivity(reader, clock),
+    pages: new ClickHousePages(reader, zoneOf),
+    channels: new ClickHouseChannels(reader, zoneOf),
+    activity: new ClickHouseActivity(reader, clock, zoneOf),
     trials: new ClickHouseRuleTrials(() => reader.client, clock),
     sources: new ClickHouseSources(reader, clock),
     close: async () => {

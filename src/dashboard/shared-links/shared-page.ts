@@ -12,7 +12,7 @@ import type { Clock } from '../../run/clock.ts'
 import { escaped } from '../../run/escaped.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { NO_CHANGE, type TokenCounter, type TokenCounters } from '../../tenants/limits/shared-tokens.ts'
-import { TENANT_ID, type Tenant } from '../../tenants/tenancy.ts'
+import { TENANT_ID, type Tenant, zoneOfTenant } from '../../tenants/tenancy.ts'
 import { day, number } from '../pages/lib/format.ts'
 import { counted } from '../pages/texts/en/counted.ts'
 import { withBody } from '../server/sign-in-page.ts'
@@ -125,8 +125,8 @@ export class SharedPages {
         : []
     const known = new Map(found.map((one) => [one.company_id, one]))
     const shown = rows.map((row) => shownOf(row, known.get(row.company_id)))
-    const { from, to } = companies.daysOf(filter)
-    const span = from === undefined ? 'of all time' : `from ${day(from)} to ${day(to)}, UTC`
+    const { from, to } = await companies.daysOf(tenant.id, filter)
+    const span = from === undefined ? 'of all time' : `from ${day(from)} to ${day(to)}${ofZone(tenant)}`
     return `
 <header><h1>${escaped(name)}</h1><p>${counted(total, 'company', 'companies')}. Visits and events are those ${span}.</p></header>
 ${rows.length === 0 ? '<p>No company is on this page.</p>' : tableOf(name, columns, shown)}
@@ -141,16 +141,21 @@ ${pagerOf(page, total)}`
     const company = shownOf(row, found[0])
     const { columns } = link
     const facts = columns.map((name) => `<div><dt>${TITLES[name]}</dt><dd>${cellOf(name, company)}</dd></div>`)
-    const visits = columns.includes('visits') ? barsOf(found[0]?.daily_visits ?? [], days) : ''
+    const visits = columns.includes('visits') ? barsOf(found[0]?.daily_visits ?? [], days, ofZone(tenant)) : ''
     const title = link.name === company.name ? '' : `<p>${escaped(company.name)}</p>`
     return `<header><h1>${escaped(link.name)}</h1>${title}</header><dl>${facts.join('')}</dl>${visits}`
   }
 }
 
+/** The page is for readers of any zone, and has no script that knows theirs. */
+function ofZone(tenant: Tenant): string {
+  return `, by days of ${zoneOfTenant(tenant)}`
+}
+
 const BAR_PX = 64
 
 /** The visits of each day as bars. */
-function barsOf(visits: readonly number[], [from, to]: readonly [string, string]): string {
+function barsOf(visits: readonly number[], [from, to]: readonly [string, string], zone: string): string {
   const most = Math.max(1, ...visits)
   const bars = visits.map((count, i) => {
     const height = (count / most) * BAR_PX
@@ -159,7 +164,7 @@ function barsOf(visits: readonly number[], [from, to]: readonly [string, string]
   const sum = visits.reduce((total, count) => total + count, 0)
   const about = `${counted(sum, 'visit')} from ${day(from)} to ${day(to)}`
   return `<figure><svg viewBox="0 0 ${visits.length * 10} ${BAR_PX}" role="img" aria-label="${about}">${bars.join('')}</svg>
-<figcaption>${about}, by day (UTC).</figcaption></figure>`
+<figcaption>${about}${zone}.</figcaption></figure>`
 }
 
 function shownOf(row: CompanyRow, details: CompanyDetails | undefined): Shown {

@@ -14,6 +14,7 @@ import { systemClock } from '../../run/clock.ts'
 import { InputError, UnavailableError } from '../../run/errors.ts'
 import { poll } from '../../run/loop.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
+import { zoneOfTenant } from '../../tenants/tenancy.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { integerOption, waitOption } from '../../terminal/integer-option.ts'
 import { printJson, printPairs, printTable } from '../../terminal/print.ts'
@@ -52,7 +53,7 @@ function addCreate(root: Command, context: CliContext): void {
   addSubcommand(root, 'create <tenant> <name>', 'create an export; its name is a folder of its files', SETTINGS)
     .requiredOption('--segment <name>', 'the companies to write')
     .addOption(new Option('--every <period>', 'week: on Mondays').choices(EXPORT_PERIODS).makeOptionMandatory())
-    .option('--at <time>', 'time of day, UTC', '06:00')
+    .option('--at <time>', 'time of day, in the time zone of the tenant', '06:00')
     .addOption(new Option('--format <format>', 'CSV or lines of JSON').choices(EXPORT_FORMATS).default('csv'))
     .addOption(
       integerOption('keep', 'n', 'how many files are kept; older ones are removed', {
@@ -252,13 +253,14 @@ async function manage<T>(
   const config = await asInstance(configOf(context, command))
   const place = placeOf(archiveLocationOf(config))
   return await withTenants(config, async (tenants, client) => {
-    const { deleting } = await tenants.getTenant(tenant)
-    if (deleting) throw new InputError(`tenant ${tenant} is being deleted`)
+    const found = await tenants.getTenant(tenant)
+    const zone = zoneOfTenant(found)
+    if (found.deleting) throw new InputError(`tenant ${tenant} is being deleted`)
     const admin = new Admin(client, systemClock)
     const segments = new Segments(client, systemClock)
     const view = async (one: Export) => {
       const segment = await segments.get(tenant, one.segment_id)
-      return shownExport(one, await admin.exports.state(one.id), segment?.name, place)
+      return shownExport(one, await admin.exports.state(one.id), segment?.name, { place, zone })
     }
     return await use(admin, view)
   })
@@ -270,7 +272,7 @@ function shownExport(
   { id, tenantId, name, every, at, format, keep, created_at, paused }: Export,
   { last, error, failures, retryAtMs }: ExportState,
   segment: string | undefined,
-  place: string,
+  { place, zone }: { readonly place: string; readonly zone: string },
 ) {
   const activity = paused === undefined ? 'active' : `paused: ${paused.reason || 'by a person'}`
   return {
@@ -282,7 +284,7 @@ function shownExport(
         : { key: last.key, written_at: iso(last.atMs), rows: last.rows, bytes: last.bytes, took_ms: last.tookMs },
     error:
       error === undefined ? null : { at: iso(error.atMs), message: error.message, failures, retry_at: iso(retryAtMs) },
-    schedule: `${every === 'day' ? 'every day' : 'every Monday'} at ${at} UTC`,
+    schedule: `${every === 'day' ? 'every day' : 'every Monday'} at ${at} ${zone}`,
     state: error === undefined ? activity : `failed: ${error.message}`,
   }
 }

@@ -57,7 +57,12 @@ export const OUTCOMES: TargetTable = {
 /** Numbers of closed days, derived from `EVENTS`: of companies and accounts, and of pages (src/days/README.md). */
 export const ENTITY_DAYS = 'entity_days'
 export const PAGE_DAYS = 'page_days'
-export const DAY_TABLES = [ENTITY_DAYS, PAGE_DAYS] as const
+/** The same of companies, and of pages, cut at midnight of a tenant's time zone. */
+export const ZONE_DAYS = 'zone_days'
+export const ZONE_PAGE_DAYS = 'zone_page_days'
+export const UTC_DAY_TABLES = [ENTITY_DAYS, PAGE_DAYS] as const
+export const ZONE_DAY_TABLES = [ZONE_DAYS, ZONE_PAGE_DAYS] as const
+export const DAY_TABLES = [...UTC_DAY_TABLES, ...ZONE_DAY_TABLES] as const
 
 /** Tables that only `migrate` creates. */
 export const OUR_TABLES: ReadonlySet<string> = new Set([

@@ -17,6 +17,7 @@ interface TenantOptions {
   readonly retentionDays?: number | null
   readonly addresses?: Addresses
   readonly unclassified?: Unclassified
+  readonly timeZone?: string
   readonly json?: boolean
 }
 
@@ -30,6 +31,7 @@ export function tenantCommand(context: CliContext): Command {
     .addOption(retentionOption())
     .addOption(addressesOption())
     .addOption(unclassifiedOption())
+    .addOption(timeZoneOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       printTenant(
         options,
@@ -56,10 +58,13 @@ export function tenantCommand(context: CliContext): Command {
     .addOption(retentionOption())
     .addOption(addressesOption())
     .addOption(unclassifiedOption())
+    .addOption(timeZoneOption())
     .action(async (name: string, options: TenantOptions, command: Command) => {
       const change = changeOf(options)
       if (Object.keys(change).length === 0)
-        command.error('nothing to set: give --plan, --archive, --retention-days, --addresses or --unclassified')
+        command.error(
+          'nothing to set: give --plan, --archive, --retention-days, --addresses, --unclassified or --time-zone',
+        )
       printTenant(options, await manageTenants(context, command, (admin) => admin.setTenant(name, change)))
     })
 
@@ -77,6 +82,7 @@ export function tenantCommand(context: CliContext): Command {
       ['retention', retentionText(found)],
       ['addresses', found.addresses],
       ['unclassified', found.unclassified ?? 'account'],
+      ...(found.timeZone === undefined ? [] : ([['time zone', found.timeZone]] as const)),
       ...(found.rules === undefined ? [] : ([['rules', found.rules.length]] as const)),
       ['created', found.createdAt],
       ...(found.deleting ? ([['state', 'being deleted']] as const) : []),
@@ -122,6 +128,13 @@ function unclassifiedOption(): Option {
   return new Option('--unclassified <account|event|filtered>', about).choices(UNCLASSIFIED)
 }
 
+function timeZoneOption(): Option {
+  return new Option(
+    '--time-zone <zone>',
+    'IANA name of the zone whose days pages count, such as Europe/Berlin; default: UTC',
+  )
+}
+
 function changeOf(options: TenantOptions): TenantChange {
   return {
     ...(options.plan === undefined ? {} : { plan: options.plan }),
@@ -129,11 +142,12 @@ function changeOf(options: TenantOptions): TenantChange {
     ...(options.retentionDays === undefined ? {} : { retention_days: options.retentionDays }),
     ...(options.addresses === undefined ? {} : { addresses: options.addresses }),
     ...(options.unclassified === undefined ? {} : { unclassified: options.unclassified }),
+    ...(options.timeZone === undefined ? {} : { time_zone: options.timeZone }),
   }
 }
 
 function tenantJson({ id, plan, archive, addresses, createdAt, retentionDays, deleting, ...judging }: Tenant): object {
-  const { rules, unclassified = 'account' } = judging
+  const { rules, unclassified = 'account', timeZone } = judging
   const retention = { retention_days: retentionDays ?? null }
   return {
     tenant_id: id,
@@ -144,6 +158,7 @@ function tenantJson({ id, plan, archive, addresses, createdAt, retentionDays, de
     created_at: createdAt,
     unclassified,
     ...(rules && { rules }),
+    ...(timeZone !== undefined && { time_zone: timeZone }),
     ...(deleting ? { deleting } : {}),
   }
 }

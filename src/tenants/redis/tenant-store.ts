@@ -64,12 +64,14 @@ export class RedisTenantStore implements TenantStore, CallerStore {
   }
 
   async createTenant(tenant: Tenant): Promise<boolean> {
-    const { plan, archive, addresses, createdAt, retentionDays, unclassified, sampleUntil } = tenant
+    const { plan, archive, addresses, createdAt, retentionDays, unclassified, sampleUntil, timeZone } = tenant
     const judging = unclassified === undefined ? {} : { unclassified }
     const retention = retentionDays === undefined ? {} : { retention_days: retentionDays }
     const kept = addresses === 'full' ? {} : { addresses, address_key: newAddressKey() }
     const sample = sampleUntil === undefined ? {} : { sample_until: sampleUntil }
-    const record: TenantRecord = { plan, archive, created_at: createdAt, ...retention, ...kept, ...judging, ...sample }
+    const zone = timeZone === undefined ? {} : { time_zone: timeZone }
+    const facts = { ...retention, ...kept, ...judging, ...sample, ...zone }
+    const record: TenantRecord = { plan, archive, created_at: createdAt, ...facts }
     const args = [tenant.id, JSON.stringify(record), keys.tenantChanges()]
     return (await this.#run(createTenantScript, [keys.tenants()], args)) === 1
   }
@@ -204,6 +206,7 @@ export function tenantOf(id: string, json: string): Tenant {
   const { plan, archive, created_at: createdAt, addresses = 'full', address_key: key } = record
   const { retention_days: days, deleting = false, rules, unclassified } = record
   const { api_url: apiUrl, first_steps_closed: closed, shows_sample: shows, sample_until: sampleUntil } = record
+  const { time_zone: timeZone, time_zone_since: timeZoneSince } = record
   const judging = { ...(rules && { rules }), ...(unclassified && { unclassified }) }
   const addressKey = key === undefined ? {} : { addressKey: createSecretKey(key, 'hex') }
   const retention = typeof days === 'number' ? { retentionDays: days } : {}
@@ -220,6 +223,8 @@ export function tenantOf(id: string, json: string): Tenant {
     ...(closed === true && { firstStepsClosed: true }),
     ...(shows === true && { showsSample: true }),
     ...(sampleUntil !== undefined && { sampleUntil }),
+    ...(timeZone !== undefined && { timeZone }),
+    ...(timeZoneSince !== undefined && { timeZoneSince }),
     ...(deleting && { deleting }),
   }
 }

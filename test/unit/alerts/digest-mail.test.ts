@@ -28,7 +28,7 @@ test('a digest says who to look at and why, the numbers against the week before,
   const { subject, lines } = mailOf(WEEK)
   assert.equal(subject, 'acme: 12 companies in 7 days, 3 new')
   assert.deepEqual(lines, [
-    '12 companies visited from 16 Nov to 22 Nov 2026 (UTC).',
+    '12 companies visited from 16 Nov to 22 Nov 2026.',
     ...['', 'To look at today'],
     ...['', 'Acme is heating up: heat 62, 22 more than 7 days before, read /pricing.'],
     'https://dash.example/t/acme/companies/of?id=acme.example',
@@ -44,6 +44,11 @@ test('a digest says who to look at and why, the numbers against the week before,
   ])
 })
 
+test('a digest names the zone of its time of day', () => {
+  const { lines } = mailOf({ ...WEEK, zone: 'Europe/Berlin' })
+  assert.ok(lines.includes('The digest of acme, every Monday at 08:00 Europe/Berlin.'))
+})
+
 test('the list of a segment that a mail links to is the segment', () => {
   const { subject, lines, html } = mailOf(WEEK, 'Keen')
   assert.equal(subject, 'acme, segment Keen: 12 companies in 7 days, 3 new')
@@ -56,7 +61,7 @@ test('an empty week is said in one sentence', () => {
   const none = { companies: 0, new_companies: 0, visits: 0, events: 0 }
   const { subject, lines, html } = mailOf({ ...WEEK, now: none, rising: [], newcomers: [], returned: [] }, 'Keen')
   assert.equal(subject, 'acme, segment Keen: 0 companies in 7 days')
-  assert.equal(lines[0], 'No company of the segment Keen visited from 16 Nov to 22 Nov 2026 (UTC).')
+  assert.equal(lines[0], 'No company of the segment Keen visited from 16 Nov to 22 Nov 2026.')
   assert.ok(!lines.includes('To look at today') && !html.includes('To look at'))
 })
 

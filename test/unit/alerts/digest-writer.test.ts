@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { DigestWriter } from '../../../src/alerts/digests/writer.ts'
 import type { Digest } from '../../../src/alerts/redis/alert-store.ts'
 import { LeaseLostError } from '../../../src/run/errors.ts'
+import { inUtc } from '../../../src/run/time-zone.ts'
 import { WEEK } from '../../support/home-week.ts'
 import { handClock } from '../../support/tenants.ts'
 
@@ -45,6 +46,7 @@ function startWriter(failure: { error: Error | undefined }) {
       if (where !== undefined && failure.error !== undefined) throw failure.error
       return WEEK
     },
+    zoneOf: inUtc,
     contextOf: ({ id }) => ({
       ...{ tenantId: 'acme', alertId: id, alertName: id, segment: undefined },
       dashboardUrl: '',

@@ -17,7 +17,9 @@ function trialsOf(daysMax: number, failure: Error = new TooMuchError('too many e
     return [{ day: '2026-03-14', company_id: 'a.example' }]
   }
   const companies = async () => [{ company_id: 'a.example', name: 'A' }]
-  const trials = new AlertTrials({ entries, companies } as unknown as ClickHouseVisits, { now: () => NOW_MS })
+  const trials = new AlertTrials({ entries, companies, zoneOf: async () => 'UTC' } as unknown as ClickHouseVisits, {
+    now: () => NOW_MS,
+  })
   return { asked, run: () => trials.run('acme', { on: 'segment.entered', afterDays: 30, where: 'visits>=2' }) }
 }
 

@@ -20,8 +20,16 @@ test('each statement of the schema runs on all hosts, with database names for al
 
 test('each table of rows is replicated, keeps its tokens by number, and has a Distributed table', () => {
   const created = [...tables.values()].flatMap((statement) => clusterStatements(statement, 'c1'))
-  assert.equal(created.length, 13)
-  for (const table of ['events', 'outcomes', 'hidden_events', 'entity_days', 'page_days']) {
+  assert.equal(created.length, 17)
+  for (const table of [
+    'events',
+    'outcomes',
+    'hidden_events',
+    'entity_days',
+    'page_days',
+    'zone_days',
+    'zone_page_days',
+  ]) {
     const local = created.find((statement) => statement.includes(`EXISTS ipid.${table}_local ON CLUSTER`))!
     assert.match(
       local,

@@ -14,6 +14,7 @@ const START = Date.parse('2026-11-22T12:00:00Z')
 class World {
   nowMs = START
   days: StaleDay[] = []
+  readonly zones = new Map([['acme', 'Europe/Berlin']])
   mutations: OpenMutation[] = []
   /** Months without projections. */
   months: string[] = []
@@ -32,7 +33,8 @@ class World {
       tables: {
         openMutations: async () => this.mutations,
         materialize: async () => this.months.pop(),
-        stale: async (today) => {
+        stale: async (today, zones) => {
+          assert.equal(zones, this.zones)
           assert.equal(today, new Date(this.nowMs).toISOString().slice(0, 10))
           return { newest: this.days, total: this.days.length }
         },
@@ -57,6 +59,7 @@ class World {
           this.rounds++
         },
       },
+      zones: async () => this.zones,
       clock: { now: () => this.nowMs },
       log: pino({ level: 'silent' }),
       times: { lookEveryMs: 1 },
@@ -76,7 +79,7 @@ class World {
 }
 
 function day(name: string, state = '1', tenantId = 'acme'): StaleDay {
-  return { tenantId, day: name, tables: ['entity_days', 'page_days'], state, builtMs: 0 }
+  return { tenantId, day: name, zone: '', tables: ['entity_days', 'page_days'], state, builtMs: 0 }
 }
 
 test('a day is built when its events have not changed for a minute, the newest first', async (t) => {

@@ -7,6 +7,7 @@ import { systemClock } from '../../../run/clock.ts'
 import { numbered } from '../../../run/counted.ts'
 import { InputError } from '../../../run/errors.ts'
 import { shellWord } from '../../../run/shell-word.ts'
+import { zoneOfTenant } from '../../../tenants/tenancy.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { integerOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printTable } from '../../../terminal/print.ts'
@@ -145,7 +146,7 @@ function addList(company: Command, context: CliContext): void {
 function addUnknown(company: Command, context: CliContext): void {
   const { days, daysMax, rows, rowsMax } = UNKNOWN_LIMITS
   addSubcommand(company, 'unknown <tenant>', 'list the networks of visits without a company')
-    .addOption(integerOption('days', 'n', 'UTC days, today included', { least: 1, most: daysMax, otherwise: days }))
+    .addOption(integerOption('days', 'n', 'days, today included', { least: 1, most: daysMax, otherwise: days }))
     .addOption(integerOption('limit', 'n', 'networks to list', { least: 1, most: rowsMax, otherwise: rows }))
     .addOption(new Option('--reason <reason>', 'only networks with this reason').choices(UNKNOWN_REASONS))
     .action(async (name: string, { json, days, limit, reason }: Flags & UnknownQuery, command: Command) => {
@@ -154,7 +155,9 @@ function addUnknown(company: Command, context: CliContext): void {
         import('../../../stores/clickhouse/reader.ts'),
       ])
       const found = await withCorrections(context, command, name, (_, __, client, tenant) =>
-        findUnknownNetworks(new QuestionReader(client), systemClock, tenant, { days, limit, reason }),
+        findUnknownNetworks(new QuestionReader(client), { clock: systemClock, zone: zoneOfTenant(tenant) }, tenant, {
+          ...{ days, limit, reason },
+        }),
       )
       if (json) return printJson(context.stdout, found)
       printTable(
@@ -242,9 +245,9 @@ function addIntentPages(company: Command, context: CliContext): void {
         import('../../../stores/clickhouse/reader.ts'),
         import('../../../../schemas/dashboard/intent-pages.ts'),
       ])
-      const found = await withCorrections(context, command, name, async (corrections, tenant, client) => {
+      const found = await withCorrections(context, command, name, async (corrections, tenant, client, of) => {
         const { pages, is_default } = await corrections.intentPages(tenant)
-        const reader = new ClickHouseIntentPages(new QuestionReader(client), systemClock)
+        const reader = new ClickHouseIntentPages(new QuestionReader(client), systemClock, async () => zoneOfTenant(of))
         return { is_default, pages: await reader.matches(tenant, pages) }
       })
       if (flags.json) return printJson(context.stdout, found)

@@ -1,6 +1,7 @@
 import type { ExportPeriod } from '../../../../schemas/limits.ts'
 import { TextInput } from '../design/field.tsx'
 import { Segmented } from '../design/tabs.tsx'
+import { momentToday, otherZone, withZone } from '../lib/days.ts'
 import { hourMinute } from '../lib/format.ts'
 import { TEXTS } from '../texts/texts.ts'
 
@@ -27,7 +28,7 @@ export function HowOften({ value, onChange }: HowOftenProps) {
 }
 
 interface TimeOfDayProps {
-  /** HH:MM, UTC. */
+  /** HH:MM, in the zone of the workspace. */
   readonly value: string
   readonly error: string | undefined
   readonly onInput: (value: string) => void
@@ -37,7 +38,7 @@ interface TimeOfDayProps {
 export function TimeOfDay({ value, error, onInput }: TimeOfDayProps) {
   return (
     <TextInput
-      label={texts.timeOfDay}
+      label={withZone(texts.timeOfDay)}
       type="time"
       required
       value={value}
@@ -48,9 +49,8 @@ export function TimeOfDay({ value, error, onInput }: TimeOfDayProps) {
   )
 }
 
-/** The same time for the reader; undefined when they are in UTC. */
+/** The same time for the reader; undefined when they are in the zone of the workspace. */
 function localHint(at: string): string | undefined {
-  const date = new Date(`${new Date().toISOString().slice(0, 10)}T${at}:00Z`)
-  if (Number.isNaN(date.getTime()) || date.getTimezoneOffset() === 0) return undefined
-  return texts.forYou(hourMinute(date))
+  if (otherZone() === undefined || !/^\d{2}:\d{2}$/.test(at)) return undefined
+  return texts.forYou(hourMinute(momentToday(at)))
 }

@@ -2,7 +2,7 @@ import 'uplot/dist/uPlot.min.css'
 import './chart.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
-import { utcDay } from '../lib/days.ts'
+import { daysAgo, utcDay } from '../lib/days.ts'
 import { day as dayText, number, shortDay, shortNumber } from '../lib/format.ts'
 import { TEXTS } from '../texts/texts.ts'
 import { type CategoryColour, colourOf } from './colours.ts'
@@ -24,12 +24,14 @@ export type ChartLine = Omit<ChartSeries, 'colour'>
 interface ChartProps {
   /** Description for screen readers. */
   readonly label: string
-  /** Meaning of a day, for example "Day of the event (UTC)": heads the table of numbers. */
+  /** Meaning of a day, for example "Day of the event": heads the table of numbers. */
   readonly dayTitle: string
-  /** UTC, `YYYY-MM-DD`, ascending, equally far apart: all days, or the first ones of weeks. */
+  /** `YYYY-MM-DD`, ascending, equally far apart: all days, or the first ones of weeks. */
   readonly days: readonly string[]
   readonly series: readonly ChartSeries[]
   readonly line?: ChartLine
+  /** Whether the days are UTC, and not those of the workspace. */
+  readonly isUtc?: boolean
   /** Pixels; default 220. */
   readonly height?: number
 }
@@ -49,12 +51,13 @@ export function Chart(props: ChartProps) {
   const { label, dayTitle, days, series, line, height = 220 } = props
   const values = line === undefined ? series : [...series, line]
   const [pointed, setPointed] = useState<Pointed>()
-  const hasToday = days.at(-1) === utcDay(Date.now())
+  const today = todayOf(props)
+  const hasToday = days.at(-1) === today
   const rows = days.map((day, i) => ({ day, i }))
   return (
     <figure class="ui-chart" aria-label={label}>
       <Canvas {...props} height={height} onPoint={setPointed} />
-      {pointed !== undefined && <Note days={days} series={series} line={line} pointed={pointed} />}
+      {pointed !== undefined && <Note days={days} today={today} series={series} line={line} pointed={pointed} />}
       <ul class="ui-chart-legend" aria-hidden="true">
         {series.map(({ name, colour }) => (
           <li key={name} style={{ '--colour': colourOf(colour) }}>
@@ -85,12 +88,15 @@ export function Chart(props: ChartProps) {
   )
 }
 
+const todayOf = ({ isUtc }: Pick<ChartProps, 'isUtc'>) => (isUtc ? utcDay(Date.now()) : daysAgo(0))
+
 function Note({
   days,
+  today,
   series,
   line,
   pointed: { i, left },
-}: Pick<ChartProps, 'days' | 'series' | 'line'> & { readonly pointed: Pointed }) {
+}: Pick<ChartProps, 'days' | 'series' | 'line'> & { readonly today: string; readonly pointed: Pointed }) {
   const note = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const { offsetWidth, parentElement } = note.current!
@@ -102,7 +108,7 @@ function Note({
   return (
     <div ref={note} class="ui-chart-note" aria-hidden="true">
       <strong>{dayText(days[i]!)}</strong>
-      {days[i] === utcDay(Date.now()) && texts.soFar}
+      {days[i] === today && texts.soFar}
       <dl>
         {shown.map(({ name, colour, values }) => [
           <dt key={`${name} name`} style={{ '--colour': colourOf(colour) }}>
@@ -127,7 +133,7 @@ interface CanvasProps extends ChartProps {
   readonly onPoint: (pointed: Pointed | undefined) => void
 }
 
-function Canvas({ days, series, line, height, onPoint }: CanvasProps) {
+function Canvas({ days, series, line, isUtc, height, onPoint }: CanvasProps) {
   const canvas = useRef<HTMLDivElement>(null)
   const data = JSON.stringify([days, series, line])
   useEffect(() => {
@@ -140,7 +146,7 @@ function Canvas({ days, series, line, height, onPoint }: CanvasProps) {
       if (isGone) return
       chart?.destroy()
       chart = new Plot(
-        optionsOf(Plot, element, { days, series, line, height, onPoint }),
+        optionsOf(Plot, element, { days, series, line, isUtc, height, onPoint }),
         [
           days.map((day) => Date.parse(day) / 1_000),
           ...stackOf(series),
@@ -178,7 +184,7 @@ function stackOf(series: readonly ChartSeries[]): number[][] {
 function optionsOf(
   Plot: typeof uPlot,
   element: HTMLElement,
-  { days, series, line, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle'>,
+  { days, series, line, isUtc, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle'>,
 ): uPlot.Options {
   const styles = getComputedStyle(element)
   const colour = (name: string) => styles.getPropertyValue(name).trim()
@@ -206,7 +212,7 @@ function optionsOf(
       ],
       // After the bars, and below the line.
       drawSeries:
-        days.at(-1) === utcDay(Date.now())
+        days.at(-1) === todayOf({ isUtc })
           ? [(chart, at) => at === series.length && hatchToday(chart, colour('--under') || colour('--bg'))]
           : [],
     },

@@ -1,5 +1,6 @@
 import { Calendar, ChevronDown } from 'lucide-preact'
 import { useState } from 'preact/hooks'
+import { withZone } from '../lib/days.ts'
 import { day } from '../lib/format.ts'
 import { TEXTS } from '../texts/texts.ts'
 import { Button } from './button.tsx'
@@ -19,7 +20,7 @@ interface DateRangeProps {
   readonly hasAll?: boolean
 }
 
-/** Chooses a span of days: a named one, or from and to. Days are UTC. */
+/** Chooses a span of days: a named one, or from and to. It names the zone of the days where that is not the reader's. */
 export function DateRange({ value, onChange, hasAll }: DateRangeProps) {
   return (
     <Popover
@@ -81,7 +82,7 @@ function Own({
       <Stack gap={2}>
         <TextInput
           type="date"
-          label={texts.from}
+          label={withZone(texts.from)}
           isSmall
           required
           min="1900-01-01"
@@ -91,7 +92,7 @@ function Own({
         />
         <TextInput
           type="date"
-          label={texts.to}
+          label={withZone(texts.to)}
           isSmall
           required
           min={from || '1900-01-01'}

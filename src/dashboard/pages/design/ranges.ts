@@ -1,9 +1,10 @@
+import { addDays, mondayOf } from '../../../run/time-zone.ts'
 import { daysAgo } from '../lib/days.ts'
 import { TEXTS } from '../texts/texts.ts'
 
 const texts = TEXTS.design.ranges
 
-/** A span of UTC days, both ends included, `YYYY-MM-DD`. */
+/** A span of days, both ends included, `YYYY-MM-DD`. */
 export interface DayRange {
   readonly from: string
   readonly to: string
@@ -25,7 +26,7 @@ export type RangeName = (typeof RANGES)[number][0]
 export function daysOfRange(name: RangeName, nowMs = Date.now()): DayRange {
   const before = (days: number) => daysAgo(days, nowMs)
   const today = before(0)
-  const sinceMonday = (new Date(nowMs).getUTCDay() + 6) % 7
+  const monday = mondayOf(today)
   switch (name) {
     case 'today':
       return { from: today, to: today }
@@ -34,9 +35,9 @@ export function daysOfRange(name: RangeName, nowMs = Date.now()): DayRange {
     case '30d':
       return { from: before(29), to: today }
     case 'week':
-      return { from: before(sinceMonday), to: today }
+      return { from: monday, to: today }
     case 'last-week':
-      return { from: before(sinceMonday + 7), to: before(sinceMonday + 1) }
+      return { from: addDays(monday, -7), to: addDays(monday, -1) }
     case 'month':
       return { from: `${today.slice(0, 8)}01`, to: today }
   }

@@ -11,7 +11,7 @@ interface ListFilter {
   readonly when?: RangeName
   readonly from?: string
   readonly to?: string
-  /** First UTC day of companies that are new. */
+  /** First day of companies that are new. */
   readonly newSince?: string
   /** The same as a number of last days. */
   readonly newDays?: number

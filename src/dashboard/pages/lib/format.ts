@@ -45,7 +45,7 @@ export const hourMinute = (at: Date) => hours.format(at)
 /** With seconds, in the reader's zone. */
 export const clockTime = (iso: string) => clock.format(new Date(iso))
 
-/** `YYYY-MM-DD`, a UTC day. */
+/** `YYYY-MM-DD`, a day of any zone. */
 export const day = (text: string) => days.format(new Date(`${text}T00:00:00Z`))
 
 /** `YYYY-MM-DD` without its year: for days of the last weeks. */

@@ -11,7 +11,7 @@ const WEEKS_MAX = 4
 /**
  * Compares the last seven days of a company with its usual week: the average of up to four weeks before them. Returns undefined for
  * fewer than two weeks.
- * @param from first UTC day; a day without an entry has no visit
+ * @param from first day; a day without an entry has no visit
  */
 export function usualWeek(
   from: string,

@@ -104,7 +104,7 @@ export function Companies({ parameters }: PageProps) {
       title={segment?.name ?? TEXTS.words.fields.companies}
       description={
         <>
-          {segment === undefined ? texts.days : texts.segmentDays}{' '}
+          {segment !== undefined && texts.ofSegment}
           {list.value !== undefined && <UnknownLink tenant={tenant} />}
         </>
       }

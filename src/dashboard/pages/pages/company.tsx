@@ -28,7 +28,7 @@ import { Segmented } from '../design/tabs.tsx'
 import { Time } from '../design/time.tsx'
 import { companiesPath, linkedInSearch, siteUrl } from '../lib/company-links.ts'
 import { listPath, shownColumns } from '../lib/company-view.ts'
-import { country, daysAgo, daysBetween } from '../lib/days.ts'
+import { country, dayOf, daysAgo, daysBetween, withZone } from '../lib/days.ts'
 import { fitReason, fitWord } from '../lib/fit.ts'
 import { day, number, percent } from '../lib/format.ts'
 import { indentedJson } from '../lib/indented-json.ts'
@@ -189,7 +189,7 @@ export function Company({ parameters }: PageProps) {
 }
 
 function Figures({ company, heat, from, to, days }: CompanyAnswer) {
-  const firstDay = company.first_seen.slice(0, 10)
+  const firstDay = dayOf(company.first_seen)
   // The days of a company that has not come for long end with its last event.
   const isCurrent = to >= daysAgo(0)
   const week = usualWeek(firstDay > from ? firstDay : from, to, days)
@@ -241,7 +241,7 @@ function DaysChart({ from, to, days }: CompanyAnswer) {
       </Row>
       <Chart
         label={texts.byDay(name)}
-        dayTitle={texts.chartDay}
+        dayTitle={withZone(texts.chartDay)}
         days={all}
         series={[
           { name, colour: measure === 'visits' ? 1 : 4, values: all.map((day) => byDay.get(day)?.[measure] ?? 0) },

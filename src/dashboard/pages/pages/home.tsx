@@ -18,7 +18,7 @@ import { Card, Page } from '../design/page.tsx'
 import { Loading, LoadingCards } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
 import { companiesPath } from '../lib/company-links.ts'
-import { daysBetween } from '../lib/days.ts'
+import { daysBetween, withZone } from '../lib/days.ts'
 import { capitalised, number, percent, shortDay } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
 import { namedSentence } from '../lib/named-sentence.ts'
@@ -93,10 +93,10 @@ function Week({ tenant, answer }: WeekProps) {
   return (
     <>
       <Grid min={480} gap={5}>
-        <Card title={texts.chartTitle}>
+        <Card title={texts.chart}>
           <Chart
             label={texts.chart}
-            dayTitle={texts.chartDay}
+            dayTitle={withZone(texts.chartDay)}
             days={daysBetween(from, to)}
             series={[{ name: texts.last7, colour: 1, values: daily_visits.slice(HOME.weekDays) }]}
             line={{ name: texts.weekBefore, values: daily_visits.slice(0, HOME.weekDays) }}

@@ -14,7 +14,7 @@ import { Segmented } from '../design/tabs.tsx'
 import { companiesPath, companyPath } from '../lib/company-links.ts'
 import { trailAmong } from '../lib/company-trail.ts'
 import { DAY_CLOCKS, type DayClock, dayTitle } from '../lib/day-clock.ts'
-import { daysBetween } from '../lib/days.ts'
+import { daysBetween, isInUtc } from '../lib/days.ts'
 import { number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useUrlState } from '../lib/url-state.ts'
@@ -86,6 +86,8 @@ interface FiguresProps {
 function Figures({ tenant, answer, clock }: FiguresProps) {
   const { outcomes, event_days: eventDays, from, to, top } = answer
   const all = daysBetween(from, to)
+  // Days here are UTC, as what is not kept is counted by them. Lists of companies have the days of the workspace.
+  const hrefOf = (link: Parameters<typeof companiesPath>[1]) => (isInUtc() ? companiesPath(tenant, link) : undefined)
   const received = sumOf(outcomes)
   const filtered = sumOf(outcomes.filter(isFiltered))
   const kept = sumOf(outcomes.filter(({ status }) => status === 'stored'))
@@ -116,10 +118,10 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
             {texts.receivedKept(number(kept))}
           </Stat>
         )}
-        <Stat label={texts.seen} value={number(answer.companies_seen)} href={companiesPath(tenant, { from, to })}>
+        <Stat label={texts.seen} value={number(answer.companies_seen)} href={hrefOf({ from, to })}>
           {texts.ofDays}
         </Stat>
-        <Stat label={texts.new} value={number(answer.companies_new)} href={companiesPath(tenant, { newSince: from })}>
+        <Stat label={texts.new} value={number(answer.companies_new)} href={hrefOf({ newSince: from })}>
           {texts.newOnDays}
         </Stat>
         <Stat label={texts.filtered} value={received === 0 ? '–' : percent(filtered / received)}>
@@ -134,6 +136,7 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
           label={clock === 'event' ? texts.chartKept : texts.chartStatus}
           dayTitle={dayTitle(clock)}
           days={all}
+          isUtc
           series={events}
         />
         {clock === 'event' && <Text tone="soft">{texts.onlyReceived}</Text>}
@@ -143,6 +146,7 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
           label={texts.chartCompanies}
           dayTitle={dayTitle('event')}
           days={all}
+          isUtc
           series={[
             {
               name: texts.seenBefore,

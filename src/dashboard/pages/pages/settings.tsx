@@ -15,6 +15,7 @@ import { IntentPages } from './settings/intent-pages.tsx'
 import { Keys } from './settings/keys.tsx'
 import { Plan } from './settings/plan.tsx'
 import { Rules } from './settings/rules.tsx'
+import { TimeZone } from './settings/time-zone.tsx'
 import { SharedLinks } from './shared-links.tsx'
 
 const texts = TEXTS.settings.tabs
@@ -71,6 +72,7 @@ function General({ tenant }: { readonly tenant: string }) {
   const isAdmin = useMay('admin')
   return (
     <>
+      <TimeZone tenant={tenant} />
       <Plan tenant={tenant} />
       {isAdmin && <SampleSection tenant={tenant} />}
     </>

@@ -2,6 +2,8 @@ import { Building, UserPlus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { ListedTenant, TenantsAnswer } from '../../../../schemas/dashboard/tenants.ts'
+import { ownZone } from '../../../run/time-zone.ts'
+import { TimeZoneInput } from '../components/time-zone.tsx'
 import { Avatar } from '../design/avatar.tsx'
 import { Badge } from '../design/badge.tsx'
 import { Button } from '../design/button.tsx'
@@ -117,12 +119,13 @@ function TenantTable({ tenants, plans, onChanged, onInvite }: TenantTableProps) 
 function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly onCreated: () => void }) {
   const [name, setName] = useState('')
   const [plan, setPlan] = useState(plans[0]?.name ?? '')
+  const [zone, setZone] = useState(ownZone)
   const [made, setMade] = useState<string>()
   const creating = useAction()
   const create = () =>
     creating.run(async () => {
       setMade(undefined)
-      const { id } = await post<ListedTenant>('/api/tenants', { name, plan })
+      const { id } = await post<ListedTenant>('/api/tenants', { name, plan, time_zone: zone })
       setMade(id)
       setName('')
       onCreated()
@@ -148,6 +151,7 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
               onInput={setName}
             />
             <Select label={texts.plan} value={plan} options={optionsOf(plans)} onChange={setPlan} />
+            <TimeZoneInput value={zone} error={undefined} onInput={setZone} />
             <Button type="submit" variant="primary" disabled={creating.isBusy}>
               {texts.create}
             </Button>

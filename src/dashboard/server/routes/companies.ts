@@ -41,9 +41,13 @@ const PATH = '/api/tenants/:tenant/companies'
 
 export function companyRoutes({ companies, lookups }: CompanyDependencies): DashboardRoute[] {
   const exports = new TenantSlots(EXPORTS)
-  const csvOf = (tenant: string, { hide, ...view }: CompaniesExport, chosen?: readonly string[]): HttpResponse => {
+  const csvOf = async (
+    tenant: string,
+    { hide, ...view }: CompaniesExport,
+    chosen?: readonly string[],
+  ): Promise<HttpResponse> => {
     assertFilter(view)
-    const { from, to } = companies.daysOf(view)
+    const { from, to } = await companies.daysOf(tenant, view)
     const days = from === undefined ? `until-${to}` : `${from}-to-${to}`
     return {
       status: 200,

@@ -9,6 +9,7 @@ import { type Digest, isDigest } from '../../../alerts/redis/alert-store.ts'
 import { nextDue } from '../../../exports/schedule.ts'
 import type { Clock } from '../../../run/clock.ts'
 import { InputError } from '../../../run/errors.ts'
+import { type Tenant, zoneOfTenant } from '../../../tenants/tenancy.ts'
 import type { PersonStore } from '../people.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { makerOf } from '../sessions.ts'
@@ -26,14 +27,14 @@ const PATH = '/api/tenants/:tenant/digests'
 /** Subscriptions to the digest (src/alerts/README.md, Digest). */
 export function digestRoutes(parts: DigestDependencies): DashboardRoute[] {
   const { alerts, alertActivity, deliveries, segments, canEmail, readWeek, persons, clock } = parts
-  const listed = async (digest: Digest, names: ReadonlyMap<string, string>): Promise<ListedDigest> => {
+  const listed = async (tenant: Tenant, digest: Digest, names: ReadonlyMap<string, string>): Promise<ListedDigest> => {
     const { id, target, every, at, segment_id, sends_empty, paused, unconfirmed } = digest
     const [{ attempt }, waiting] = await Promise.all([alertActivity.activity(id), deliveries.waitingOf(id)])
     return {
       ...{ digest_id: id, address: target, every, at },
       segment: segment_id === undefined ? null : { segment_id, name: names.get(segment_id) ?? null },
       ...{ sends_empty: sends_empty === true, paused: paused ?? null, unconfirmed: unconfirmed ?? null, waiting },
-      next_at: paused === undefined ? new Date(nextDue(digest, clock.now())).toISOString() : null,
+      next_at: paused === undefined ? new Date(nextDue(digest, clock.now(), zoneOfTenant(tenant))).toISOString() : null,
       last_attempt: attempt === undefined ? null : listedAttempt(attempt),
     }
   }
@@ -53,7 +54,7 @@ export function digestRoutes(parts: DigestDependencies): DashboardRoute[] {
         const { personId } = session
         const person = personId === undefined ? undefined : await persons.getPerson(tenant, personId)
         const answer: DigestsAnswer = {
-          digests: await Promise.all(found.map((digest) => listed(digest, names))),
+          digests: await Promise.all(found.map((digest) => listed(tenant, digest, names))),
           ...{ can_email: canEmail, own_address: person?.email ?? null },
         }
         return json(answer)
@@ -67,7 +68,7 @@ export function digestRoutes(parts: DigestDependencies): DashboardRoute[] {
         assertCanEmail(canEmail, 'address')
         const segment = id === undefined ? undefined : (await segments.existing(tenant.id, id)).name
         const wanted = { address, every, at, segment, sendsEmpty, madeBy: makerOf(session) }
-        return json(await listed(await alerts.subscribe(tenant.id, wanted), await segmentNames(tenant.id)))
+        return json(await listed(tenant, await alerts.subscribe(tenant.id, wanted), await segmentNames(tenant.id)))
       },
     }),
     route({

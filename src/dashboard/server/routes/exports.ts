@@ -21,6 +21,7 @@ import { InputError } from '../../../run/errors.ts'
 import { TenantSlots } from '../../../run/tenant-slots.ts'
 import { EXPORTS } from '../../../stores/clickhouse/read-limits.ts'
 import type { ObjectStore } from '../../../stores/objects/object-store.ts'
+import { type Tenant, zoneOfTenant } from '../../../tenants/tenancy.ts'
 import type { PersonStore } from '../people.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { makerOf } from '../sessions.ts'
@@ -59,7 +60,8 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
     if (isExportMail(found)) return found
     throw new InputError('this is no subscription to an export')
   }
-  const listed = async (one: Export, all?: readonly ExportMail[]): Promise<ListedExport> => {
+  const listed = async (tenant: Tenant, one: Export, all?: readonly ExportMail[]): Promise<ListedExport> => {
+    const zone = zoneOfTenant(tenant)
     const mails = (all ?? (await alerts.exportMails(one.tenantId))).filter((mail) => mail.export.id === one.id)
     const [segment, state, askedMs] = await Promise.all([
       segments.get(one.tenantId, one.segment_id),
@@ -68,12 +70,12 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
     ])
     const { id, tenantId, name, every, at, format, keep, created_at, paused } = one
     const { last, error, failures, retryAtMs, runs = [] } = state
-    const openMs = openSince(one, state, askedMs, clock.now())
+    const openMs = openSince(one, state, askedMs, clock.now(), zone)
     return {
       ...{ export_id: id, name, segment: { segment_id: one.segment_id, name: segment?.name ?? null } },
       ...{ every, at, format, keep, folder: exportFolder(tenantId, name), created_at, paused: paused ?? null },
-      next_at: paused === undefined ? iso(nextDue(one, clock.now())) : null,
-      upcoming: paused === undefined ? upcomingDue(one, clock.now(), CALENDAR_DAYS).map(iso) : [],
+      next_at: paused === undefined ? iso(nextDue(one, clock.now(), zone)) : null,
+      upcoming: paused === undefined ? upcomingDue(one, clock.now(), CALENDAR_DAYS, zone).map(iso) : [],
       open_since: openMs === undefined ? null : iso(openMs),
       last:
         last === undefined
@@ -97,9 +99,9 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
       body: ExportBody,
       async handle({ tenant, body }) {
         const found = await admin.get(tenant.id, body.export_id)
-        if (verb !== 'run') return json(await listed(await admin[verb](found)))
+        if (verb !== 'run') return json(await listed(tenant, await admin[verb](found)))
         await admin.run(found)
-        return json(await listed(found))
+        return json(await listed(tenant, found))
       },
     })
   return [
@@ -112,7 +114,7 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
         const person = personId === undefined ? undefined : await persons.getPerson(tenant, personId)
         const isFolder = 'folder' in archiveLocation
         const answer: ExportsAnswer = {
-          exports: await Promise.all(found.map((one) => listed(one, mails))),
+          exports: await Promise.all(found.map((one) => listed(tenant, one, mails))),
           exports_max: EXPORT_LIMITS.exportsMax,
           ...{ can_email: canEmail, own_address: person?.email ?? null },
           store: {
@@ -146,7 +148,7 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
       async handle({ tenant, body: { segment_id: id, keep = EXPORT_LIMITS.keep, ...given } }) {
         const { name: segment } = await segments.existing(tenant.id, id)
         const made = await admin.create(tenant.id, { ...given, name: given.name.trim(), segment, keep })
-        return json(await listed(made))
+        return json(await listed(tenant, made))
       },
     }),
     route({

@@ -18,7 +18,7 @@ export function homeRoute(parts: HomeDependencies): DashboardRoute {
     async handle({ tenant }) {
       const { accuracy, companies, home, overview, senders, clock } = parts
       const nowMs = clock.now()
-      const [week, outcomes, { now, before }, version, warning, used] = await Promise.all([
+      const [{ zone: _, ...week }, outcomes, { now, before }, version, warning, used] = await Promise.all([
         home.week(tenant.id, nowMs),
         overview.outcomes(tenant.id, weekOf(nowMs)),
         accuracy.named(tenant.id, HOME.weekDays),

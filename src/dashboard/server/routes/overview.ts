@@ -8,6 +8,7 @@ import { type Plans, planOf } from '../../../../schemas/plans.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { utcDay } from '../../../pipeline/event/outcomes.ts'
 import type { Clock } from '../../../run/clock.ts'
+import { UTC } from '../../../run/time-zone.ts'
 import type { SharedLimit } from '../../../tenants/limits/limits.ts'
 import { warningOf } from '../../../tenants/sources/proxied-senders.ts'
 import type { Tenant } from '../../../tenants/tenancy.ts'
@@ -28,7 +29,10 @@ const DAY_MS = 86_400_000
 const DAYS = 30
 const TOP = 10
 
-/** `GET /api/tenants/:tenant/overview`: received events, their outcomes, and the use of the plan. */
+/**
+ * `GET /api/tenants/:tenant/overview`: received events, their outcomes, and the use of the plan. By UTC day in every zone: events that are not
+ * kept are counted by UTC day only.
+ */
 export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
   return route({
     method: 'GET',
@@ -42,7 +46,7 @@ export function overviewRoute(parts: OverviewDependencies): DashboardRoute {
       const [outcomes, byEvent, top, warning, used] = await Promise.all([
         overview.outcomes(tenant.id, days),
         overview.eventDays(tenant.id, days),
-        companies.page(tenant.id, { ...days, sort: 'events', direction: 'desc', limit: TOP }),
+        companies.page(tenant.id, { ...days, sort: 'events', direction: 'desc', limit: TOP }, UTC),
         trafficWarning(senders, tenant),
         planUsage(parts, tenant),
       ])

@@ -1,6 +1,8 @@
 import type { SessionAnswer } from '../../../../schemas/dashboard/session.ts'
 import { SAMPLE_TENANT } from '../../../../schemas/tenant.ts'
+import { UTC } from '../../../run/time-zone.ts'
 import type { TenantStore } from '../../../tenants/stores.ts'
+import { type Tenant, zoneOfTenant } from '../../../tenants/tenancy.ts'
 import type { Favicons } from '../../favicons/favicons.ts'
 import { visibleTenant } from '../access.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -19,6 +21,15 @@ async function sampleOf(tenants: SessionDependencies['tenants'], session: Sessio
   return tenant?.sampleUntil === undefined ? null : tenant.id
 }
 
+/** @param own tenants of an operator */
+async function zonesOf(tenants: SessionDependencies['tenants'], { tenant }: Session, own: readonly Tenant[]) {
+  const member = tenant === undefined ? undefined : await tenants.getTenant(tenant.id)
+  const visible = tenant === undefined ? own : member === undefined ? [] : [member]
+  return Object.fromEntries(
+    visible.flatMap((one) => (zoneOfTenant(one) === UTC ? [] : [[one.id, zoneOfTenant(one)] as const])),
+  )
+}
+
 /** `GET /api/session`: role, name and visible tenants of the session. */
 export function sessionRoute({ tenants, version, apiUrl, favicons }: SessionDependencies): DashboardRoute {
   return route({
@@ -31,6 +42,7 @@ export function sessionRoute({ tenants, version, apiUrl, favicons }: SessionDepe
         role: session.role,
         name: session.name ?? null,
         tenants: session.tenant === undefined ? own.map(({ id }) => id) : [session.tenant.id],
+        time_zones: await zonesOf(tenants, session, own),
         sample: await sampleOf(tenants, session),
         csrf_token: session.csrfToken,
         version,

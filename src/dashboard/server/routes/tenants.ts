@@ -4,6 +4,7 @@ import {
   type ListedTenant,
   type SignedOutAnswer,
   type TenantsAnswer,
+  TimeZoneBody,
 } from '../../../../schemas/dashboard/tenants.ts'
 import type { Plans } from '../../../../schemas/plans.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
@@ -17,7 +18,7 @@ export interface TenantDependencies {
   readonly sessions: Pick<Sessions, 'withdraw'>
 }
 
-/** `/api/tenants`: manages tenants, for operators. */
+/** `/api/tenants`: manages tenants, for operators. Their zone is a matter of admins. */
 export function tenantRoutes({ admin, plans, sessions }: TenantDependencies): DashboardRoute[] {
   return [
     route({
@@ -37,7 +38,7 @@ export function tenantRoutes({ admin, plans, sessions }: TenantDependencies): Da
       path: '/api/tenants',
       access: 'operator',
       body: CreateTenantBody,
-      handle: async ({ body: { name, plan } }) => json(listed(await admin.createTenant(name, { plan }))),
+      handle: async ({ body: { name, ...facts } }) => json(listed(await admin.createTenant(name, facts))),
     }),
     route({
       method: 'POST',
@@ -45,6 +46,16 @@ export function tenantRoutes({ admin, plans, sessions }: TenantDependencies): Da
       access: 'operator',
       body: ChangePlanBody,
       handle: async ({ tenant, body: { plan } }) => json(listed(await admin.setTenant(tenant.id, { plan }))),
+    }),
+    route({
+      method: 'POST',
+      path: '/api/tenants/:tenant/time-zone',
+      access: 'admin',
+      body: TimeZoneBody,
+      async handle({ tenant, body }) {
+        await admin.setTenant(tenant.id, body)
+        return json({})
+      },
     }),
     route({
       method: 'POST',

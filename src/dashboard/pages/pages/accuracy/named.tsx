@@ -64,6 +64,7 @@ function Shares({ answer, days }: { readonly answer: NamedAnswer; readonly days:
         <Chart
           label={texts.chart}
           dayTitle={texts.firstDay}
+          isUtc
           days={weeks.map(({ from }) => from)}
           series={[
             { name: texts.named, colour: 1, values: weeks.map(({ named }) => named) },

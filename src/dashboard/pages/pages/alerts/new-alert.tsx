@@ -20,6 +20,7 @@ import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Card, Page } from '../../design/page.tsx'
 import { Segmented } from '../../design/tabs.tsx'
 import { post } from '../../lib/api.ts'
+import { withZone } from '../../lib/days.ts'
 import type { PageProps } from '../../lib/page-props.ts'
 import { useSegments } from '../../lib/segments.ts'
 import { useUrlState } from '../../lib/url-state.ts'
@@ -175,7 +176,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
             )}
             {to === 'email' && digest === 'weekly' && !cannotEmail && (
               <Text tone="soft" isSmall>
-                {texts.aboutWeekly}
+                {texts.aboutWeekly(withZone('8:00'))}
               </Text>
             )}
             <TextInput

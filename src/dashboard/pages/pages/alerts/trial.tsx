@@ -5,6 +5,7 @@ import { Stack, Text } from '../../design/layout.tsx'
 import { Notice, sentence } from '../../design/notice.tsx'
 import { Table } from '../../design/table.tsx'
 import { ApiError, post } from '../../lib/api.ts'
+import { withZone } from '../../lib/days.ts'
 import { day } from '../../lib/format.ts'
 import { TEXTS } from '../../texts/texts.ts'
 
@@ -89,7 +90,7 @@ function Outcome({ tenant, trial }: { readonly tenant: string; readonly trial: A
               </CompanyLink>
             ),
           },
-          { key: 'day', label: texts.day, render: ({ day: at }) => day(at) },
+          { key: 'day', label: withZone(texts.day), render: ({ day: at }) => day(at) },
         ]}
       />
     </Stack>

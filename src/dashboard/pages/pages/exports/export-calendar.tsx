@@ -3,7 +3,8 @@ import { Stack, Text } from '../../design/layout.tsx'
 import { sentence } from '../../design/notice.tsx'
 import { Section } from '../../design/page.tsx'
 import { Table } from '../../design/table.tsx'
-import { day, hourMinute } from '../../lib/format.ts'
+import { dayOf, daysAgo, otherZone, timeOfDay } from '../../lib/days.ts'
+import { day } from '../../lib/format.ts'
 import { TEXTS } from '../../texts/texts.ts'
 import { filePath } from './words.ts'
 
@@ -25,11 +26,11 @@ interface ExportCalendarProps {
   readonly exports: readonly ListedExport[]
 }
 
-/** Which exports ran on the last days, what they made, and which are due next. Days are those of the reader. */
+/** Which exports ran on the last days, what they made, and which are due next. Days are those of the workspace. */
 export function ExportCalendar({ tenant, exports }: ExportCalendarProps) {
   const days = daysOf(exports, Date.now())
   return (
-    <Section title={texts.title} description={texts.about}>
+    <Section title={texts.title} description={texts.about(otherZone())}>
       {days.length === 0 ? (
         <Text tone="soft">{texts.none}</Text>
       ) : (
@@ -62,7 +63,7 @@ export function ExportCalendar({ tenant, exports }: ExportCalendarProps) {
 }
 
 function EntryText({ tenant, entry: { at, exported, run } }: { readonly tenant: string; readonly entry: Entry }) {
-  const time = hourMinute(new Date(at))
+  const time = timeOfDay(at)
   const { export_id: id, name } = exported
   if (run === undefined) {
     return (
@@ -96,7 +97,7 @@ function EntryText({ tenant, entry: { at, exported, run } }: { readonly tenant: 
   )
 }
 
-/** By days of the reader, the earliest first. */
+/** By days, the earliest first. */
 function daysOf(exports: readonly ListedExport[], nowMs: number): { date: string; entries: Entry[] }[] {
   const entries = exports.flatMap((exported): Entry[] => [
     ...exported.runs
@@ -106,7 +107,7 @@ function daysOf(exports: readonly ListedExport[], nowMs: number): { date: string
   ])
   const days = new Map<string, Entry[]>()
   for (const entry of entries.sort((a, b) => (a.at < b.at ? -1 : 1))) {
-    const date = localDate(new Date(entry.at))
+    const date = dayOf(entry.at)
     const known = days.get(date)
     if (known === undefined) days.set(date, [entry])
     else known.push(entry)
@@ -114,12 +115,6 @@ function daysOf(exports: readonly ListedExport[], nowMs: number): { date: string
   return [...days].map(([date, all]) => ({ date, entries: all }))
 }
 
-/** `YYYY-MM-DD` in the zone of the reader. */
-function localDate(at: Date): string {
-  const two = (value: number) => String(value).padStart(2, '0')
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
-}
-
 function dayName(date: string): string {
-  return date === localDate(new Date()) ? texts.today(day(date)) : day(date)
+  return date === daysAgo(0) ? texts.today(day(date)) : day(date)
 }

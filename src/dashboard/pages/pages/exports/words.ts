@@ -1,15 +1,16 @@
 import type { ExportMailListed, ListedExport } from '../../../../../schemas/dashboard/exports.ts'
 import { sentence } from '../../design/notice.tsx'
 import { queryText } from '../../lib/api.ts'
+import { withZone } from '../../lib/days.ts'
 import { TEXTS } from '../../texts/texts.ts'
 
 const texts = TEXTS.exports.words
 
 export const FORMAT_WORDS = { csv: texts.formats.csv, ndjson: texts.formats.ndjson } as const
 
-/** "every Monday at 06:00 UTC" */
+/** "every Monday at 06:00", with the zone where it is not that of the reader */
 export function scheduleWords({ every, at }: Pick<ListedExport, 'every' | 'at'>): string {
-  return (every === 'day' ? texts.everyDay : texts.everyMonday)(at)
+  return (every === 'day' ? texts.everyDay : texts.everyMonday)(withZone(at))
 }
 
 /** The name of a file without its folder. */

@@ -147,7 +147,8 @@ export const alerts = {
     howOften: 'How often',
     each: 'An e-mail for each company',
     weekly: 'One e-mail a week',
-    aboutWeekly: 'It lists the companies of the week, on Mondays at 8:00 UTC. A week without any sends nothing.',
+    aboutWeekly: (time: string) =>
+      `It lists the companies of the week, on Mondays at ${time}. A week without any sends nothing.`,
     name: 'Name of the alert',
     create: 'Create alert',
     segment: 'Segment',
@@ -199,7 +200,7 @@ export const alerts = {
     never: (days: number) => `Would not have fired in ${days} days`,
     byStored: 'By the events that are stored now. A wider choice reports more.',
     when: 'When it would have fired',
-    day: 'Day (UTC)',
+    day: 'Day',
     unknown: (problem: string) => `How often it would have fired is not known: ${problem}`,
     fired: (times: number, days: number) =>
       `Would have fired ${times === 1 ? 'once' : `${number(times)} times`} in ${days} days`,

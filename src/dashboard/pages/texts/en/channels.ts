@@ -1,6 +1,6 @@
 export const channels = {
   page: {
     title: 'Pages',
-    about: 'What brought the companies that visited on these days (UTC).',
+    about: 'What brought the companies that visited on these days.',
   },
 }

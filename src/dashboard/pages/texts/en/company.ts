@@ -10,7 +10,7 @@ export const company = {
     whyNotShown:
       'It is hidden, by a person or a rule, or merged, or its events were erased, expired, or now belong to another company. The history below says more.',
     why: 'Why this company',
-    chartTitle: 'Visits and events, by day of the event (UTC)',
+    chartTitle: 'Visits and events by day',
     span: (from: string, to: string, events: number) => `${from} to ${to}: ${counted(events, 'event')}`,
     days: 'Days',
     daysCount: (days: string) => `${days} days`,
@@ -24,7 +24,7 @@ export const company = {
     firstSeen: (at: Part) => parts`first seen ${at}`,
     counts: 'What the chart counts',
     byDay: (measure: string) => `${measure} by day`,
-    chartDay: 'Day of the event (UTC)',
+    chartDay: 'Day',
     topPages: 'Top pages',
     noPage: 'No event names a page.',
     referrers: 'Referrers',

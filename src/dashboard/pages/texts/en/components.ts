@@ -281,7 +281,7 @@ export const components = {
     renameOf: (name: string) => `Rename ${name}`,
     aboutName: 'Messages of its alerts have the new name from now on.',
     removed: (name: string) => `${name} was removed.`,
-    currentDay: 'the current day (UTC)',
+    currentDay: 'the current day',
     lastDays: (days: number) => `the last ${days} days`,
     allTime: 'all time',
     name: 'Name of the segment',
@@ -289,6 +289,10 @@ export const components = {
     stay: 'The companies stay: only the saved filter goes, for everybody who sees this tenant.',
     days: (from: string | undefined, to: string | undefined) =>
       ['the days', from && `from ${from}`, to && `to ${to}`].filter(Boolean).join(' '),
+  },
+  timeZone: {
+    label: 'Time zone',
+    yours: 'That is the zone of your browser.',
   },
   share: {
     share: 'Share',
@@ -319,7 +323,7 @@ export const components = {
     howOften: 'How often',
     everyMonday: 'Every Monday',
     everyDay: 'Every day',
-    timeOfDay: 'Time of day, in UTC',
+    timeOfDay: 'Time of day',
     forYou: (time: string) => `That is ${time} for you today.`,
   },
 }

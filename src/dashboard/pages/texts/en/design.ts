@@ -64,8 +64,8 @@ export const design = {
   dateRange: {
     days: 'Days',
     allTime: 'All time',
-    from: 'From (UTC)',
-    to: 'To (UTC)',
+    from: 'From',
+    to: 'To',
   },
   ranges: {
     today: 'Today',

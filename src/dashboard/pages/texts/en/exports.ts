@@ -26,7 +26,8 @@ export const exports = {
   },
   calendar: {
     title: 'Calendar',
-    about: 'The last 7 days and the next 7, in your time.',
+    about: (zone: string | undefined) =>
+      `The last 7 days and the next 7${zone === undefined ? '' : `, in the time zone ${zone}`}.`,
     none: 'No file was written on these days, and none is due.',
     label: 'Calendar of exports',
     day: 'Day',
@@ -117,7 +118,7 @@ export const exports = {
       csv: 'CSV, for spreadsheets',
       ndjson: 'JSON lines, for programs',
     },
-    everyDay: (at: string) => `every day at ${at} UTC`,
-    everyMonday: (at: string) => `every Monday at ${at} UTC`,
+    everyDay: (at: string) => `every day at ${at}`,
+    everyMonday: (at: string) => `every Monday at ${at}`,
   },
 }

@@ -4,14 +4,13 @@ import { counted } from './counted.ts'
 export const home = {
   home: {
     title: 'Home',
-    about: 'The last 7 days, in UTC.',
+    about: 'The last 7 days.',
     companies: 'Companies',
     newCompanies: 'New companies',
     visits: 'Visits',
     events: 'Events',
-    chartTitle: 'Visits of companies by day (UTC)',
     chart: 'Visits of companies by day',
-    chartDay: 'Day of the event (UTC)',
+    chartDay: 'Day',
     last7: 'Last 7 days',
     weekBefore: 'Same day a week before',
     alsoNew: 'Also new this week',

@@ -3,7 +3,7 @@ import { counted } from './counted.ts'
 export const readPages = {
   page: {
     title: 'Pages',
-    about: 'Which of your pages companies read, and which companies read them. An event counts on its own day (UTC).',
+    about: 'Which of your pages companies read, and which companies read them.',
     search: 'Search pages',
     forExample: 'For example pricing',
     first: (shown: string, all: string) => `The first ${shown} of ${all}. Search to find others.`,

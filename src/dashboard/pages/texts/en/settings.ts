@@ -14,6 +14,14 @@ export const settings = {
     sharedLinks: 'Shared links',
     title: 'Settings',
   },
+  timeZone: {
+    title: 'Time zone',
+    about:
+      'Charts, lists, alerts, digests and exports count by days of this zone. The API and the tables keep UTC days.',
+    changed: (zone: string) => `Days are those of ${zone} now.`,
+    save: 'Save time zone',
+    take: (zone: string) => `Take ${zone}`,
+  },
   addRule: {
     subjects: {
       network: 'Network',
