@@ -55,7 +55,7 @@ export function assertKnownTerm(filter: CompanyFilter): void {
   for (const [field, { has, why }] of Object.entries(KNOWN)) {
     for (const value of filter[field as keyof typeof KNOWN] ?? []) {
       if (value === NOT_KNOWN || has(value)) continue
-      throw new InputError(`${field}: ${JSON.stringify(value.slice(0, 80))} ${why(value)}`)
+      throw new InputError(`${field}: ${JSON.stringify(value.slice(0, 80))} ${why(value)}`, { field })
     }
   }
 }

@@ -122,7 +122,9 @@ function asFieldError<T>(path: string, read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof InputError)) throw error
-    throw new HttpError('invalid_request', error.message, { errors: [{ path, message: error.message }] })
+    throw new HttpError('invalid_request', error.message, {
+      errors: [{ path: error.field ?? path, message: error.message }],
+    })
   }
 }
 

@@ -20,7 +20,7 @@ export const settings = {
       'Charts, lists, alerts, digests and exports count by days of this zone. The API and the tables keep UTC days.',
     changed: (zone: string) => `Days are those of ${zone} now.`,
     save: 'Save time zone',
-    take: (zone: string) => `Take ${zone}`,
+    take: (zone: string) => `Use ${zone}`,
   },
   addRule: {
     subjects: {
