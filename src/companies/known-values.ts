@@ -11,13 +11,21 @@ import { nearestName } from '../run/nearest-name.ts'
 const REGION_NAMES = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
 
+/** The English name of a code; undefined for one that is not in use, such as FX and UK, which Unicode names like the one in its place. */
+function nameOf(code: string): string | undefined {
+  return regionOf(code) === code ? REGION_NAMES.of(code) : undefined
+}
+
+/** `UK` → `GB`. @param code two letters */
+const regionOf = (code: string) => new Intl.Locale(`und-${code}`).region
+
 let known: ReadonlyMap<string, string> | undefined
 
 /** Codes of ISO 3166-1 by their English names in lower case, as Unicode has them. Made when first needed: 676 questions. */
 function regions(): ReadonlyMap<string, string> {
   known ??= new Map(
     LETTERS.flatMap((first) => LETTERS.map((second) => first + second)).flatMap((code): [string, string][] => {
-      const name = REGION_NAMES.of(code)
+      const name = nameOf(code)
       return name === undefined ? [] : [[name.toLowerCase(), code]]
     }),
   )
@@ -26,15 +34,18 @@ function regions(): ReadonlyMap<string, string> {
 
 /** `germany`, `Germany` and `de` → `DE`; any other text is returned as it is. */
 export function countryCodeOf(value: string): string {
-  return /^[a-z]{2}$/i.test(value) ? value.toUpperCase() : (regions().get(value.toLowerCase()) ?? value)
+  if (!/^[a-z]{2}$/i.test(value)) return regions().get(value.toLowerCase()) ?? value
+  const code = value.toUpperCase()
+  // The code that people take for the United Kingdom.
+  return code === 'UK' ? 'GB' : code
 }
 
-const isCountry = (value: string) => /^[A-Z]{2}$/.test(value) && REGION_NAMES.of(value) !== undefined
+const isCountry = (value: string) => /^[A-Z]{2}$/.test(value) && nameOf(value) !== undefined
 
 function whyNoCountry(value: string): string {
   const near = nearestName(value.toLowerCase(), [...regions().keys()])
   const code = near && regions().get(near)
-  return `must be a country as ISO 3166-1 alpha-2, such as DE${code ? `: did you mean ${code}, ${REGION_NAMES.of(code)}?` : ''}`
+  return `must be a country as ISO 3166-1 alpha-2, such as DE${code ? `: did you mean ${code}, ${nameOf(code)}?` : ''}`
 }
 
 const oneOf = (values: readonly string[]) => ({

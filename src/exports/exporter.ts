@@ -80,11 +80,19 @@ export class Exporter extends LeasedService {
   protected override async round(): Promise<number> {
     const { exports } = this.#options
     let isMore = false
+    const failures: unknown[] = []
     for (const tenantId of await exports.tenants()) {
       if (this.signal.aborted) break
-      if (await this.#isGone(tenantId)) await exports.removeAll(tenantId)
-      else if (await this.#turn(tenantId)) isMore = true
+      try {
+        if (await this.#isGone(tenantId)) await exports.removeAll(tenantId)
+        else if (await this.#turn(tenantId)) isMore = true
+      } catch (error) {
+        if (error instanceof LeaseLostError) throw error
+        // The other tenants get their files all the same.
+        failures.push(error)
+      }
     }
+    if (failures.length > 0) throw failures[0]
     return isMore ? 0 : LOOK_EVERY_MS
   }
 

@@ -31,9 +31,17 @@ export function upcomingDue(one: Schedule, nowMs: number, days: number, zone = U
   return found
 }
 
+/** Shortest time between two due times. A change of the zone moves a time by up to 26 hours, which is not the next day or week. */
+const APART_MS = { day: 0.5 * DAY_MS, week: 2 * DAY_MS } as const
+
+/** Whether a due time is of a later day or week than the last one, also when the zone has changed in between. */
+export function isLater({ every }: Pick<Schedule, 'every'>, dueMs: number, lastMs: number, zone: string): boolean {
+  return dayIn(zone, dueMs) > dayIn(zone, lastMs) && dueMs - lastMs >= APART_MS[every]
+}
+
 /**
  * The due time whose file is not written yet, milliseconds; undefined: none. Of missed times only the last one is made up. A day has one due
- * time, also when the zone has changed since the last file.
+ * time, also when the zone or the time of day has changed since the last file.
  */
 export function openDue(
   one: Schedule & Pick<ExportRecord, 'active_since'> & { readonly paused?: object | undefined },
@@ -43,7 +51,7 @@ export function openDue(
 ): number | undefined {
   const dueMs = lastDue(one, nowMs, zone)
   const isOpen =
-    one.paused === undefined && dayIn(zone, dueMs) > dayIn(zone, writtenMs) && dueMs >= Date.parse(one.active_since)
+    one.paused === undefined && isLater(one, dueMs, writtenMs, zone) && dueMs >= Date.parse(one.active_since)
   return isOpen ? dueMs : undefined
 }
 

@@ -23,6 +23,10 @@ const NOT_IN_CLICKHOUSE: ReadonlySet<string> = new Set(['America/Coyhaique'])
 export function isTimeZone(name: string): boolean {
   if (NOT_IN_CLICKHOUSE.has(name)) return false
   if (name === UTC || Intl.supportedValuesOf('timeZone').includes(name)) return true
+  // One that differs from it in upper and lower case only is not found by ClickHouse, nor are the short folders.
+  const lower = name.toLowerCase()
+  if (/^(?:Us|Etc|Gb|Nz|Prc|Roc|Rok)\//.test(name)) return false
+  if (Intl.supportedValuesOf('timeZone').some((known) => known.toLowerCase() === lower)) return false
   const words = name.split('/')
   // Intl lists one name of each zone: Asia/Calcutta, and not Asia/Kolkata.
   if (words.length < 2 || !words.every((word) => WORDS.test(word))) return false

@@ -64,7 +64,9 @@ test('the tables of a cluster', async (t) => {
         ...['migrations MergeTree', 'outcomes Distributed', 'outcomes_local MergeTree'],
         ...['page_days Distributed', 'page_days_local MergeTree', 'read_intent_pages View'],
         ...['sessions View', 'valid_days View', 'valid_page_days View'],
-        ...['visit_days View'],
+        ...['valid_zone_days View', 'valid_zone_page_days View', 'visit_days View'],
+        ...['zone_day_builds View', 'zone_days Distributed', 'zone_days_local MergeTree'],
+        ...['zone_page_days Distributed', 'zone_page_days_local MergeTree'],
       ],
     )
     const columns = (table: string) =>

@@ -45,7 +45,12 @@ const NAMES = [
   'sessions',
   'valid_days',
   'valid_page_days',
+  'valid_zone_days',
+  'valid_zone_page_days',
   'visit_days',
+  'zone_day_builds',
+  'zone_days',
+  'zone_page_days',
 ]
 const EXPECTED = NAMES.map((name) => ({ name }))
 /** Every n-th moment of a long upgrade at which a test kills it. */

@@ -136,6 +136,13 @@ describe('batch uploads over HTTP', () => {
     }
   })
 
+  test('a line of text that begins as a file without lines does is one bad line', async () => {
+    const answer = await upload('ORCHID down\n{"ip":"17.0.0.1","event_id":"orchid"}\n')
+    assert.equal(answer.status, 202)
+    const { result_summary: summary } = await completed(((await answer.json()) as BatchAccepted).job_id)
+    assert.deepEqual([summary!.rejected, summary!.valid_ips], [1, 1])
+  })
+
   test('an export of events is uploaded again: all columns, and those that a person chooses', async () => {
     const sent = [
       { session_id: 7, properties: { n: 1.5, list: ['a'] }, user_properties: 'x', url: 'https://x.example/a?b="c"' },

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
 import type { Segment } from '../../companies/segments/segments.ts'
-import { lastDue } from '../../exports/schedule.ts'
+import { isLater, lastDue } from '../../exports/schedule.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import { ALL_COMPANIES, FRESH_MS } from '../../pipeline/sinks/touched/touched-companies.ts'
 import type { Clock } from '../../run/clock.ts'
@@ -9,7 +9,6 @@ import { LeaseLostError } from '../../run/errors.ts'
 import { type Lease, LeasedService } from '../../run/leased-service.ts'
 import { type DelayBounds, pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
-import { dayIn } from '../../run/time-zone.ts'
 import { type Tenant, zoneOfTenant, zonesOf } from '../../tenants/tenancy.ts'
 import type { ReadWeek } from '../digests/week.ts'
 import { DigestWriter } from '../digests/writer.ts'
@@ -412,7 +411,7 @@ export class Evaluator extends LeasedService {
     const dueMs = isWeekly ? lastDue(WEEKLY, clock.now(), zone) : Math.floor(clock.now() / HOUR_MS) * HOUR_MS
     const fromMs = isWeekly ? Date.parse(alert.created_at) : digestFromMs
     // A day has one digest of the week, also when the zone has changed since.
-    const isSent = isWeekly ? dayIn(zone, digestMs) >= dayIn(zone, dueMs) : digestMs >= dueMs
+    const isSent = isWeekly ? !isLater(WEEKLY, dueMs, digestMs, zone) : digestMs >= dueMs
     if (fromMs === 0 || dueMs <= fromMs || isSent) return
     const found = await occurrences.digest(alert.id)
     if (found.length === 0 && !isWeekly) return

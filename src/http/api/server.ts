@@ -122,7 +122,13 @@ function handle(
   if (!rate.allowed) throw tooMany(`${rate.name} exceeded`, rate.retryAfterSeconds, 'rate')
   exchange.assertBody()
   const { query } = exchange.request
-  if (query !== '' && route.operation !== undefined && route.sourceKind === undefined)
+  // A route with a body does it when the body is read: a body that is not JSON is the first fault.
+  if (
+    query !== '' &&
+    route.operation !== undefined &&
+    route.bodyMaxBytes === undefined &&
+    route.sourceKind === undefined
+  )
     assertParameters(route.operation, query)
   return route.handle(exchange, caller)
 }

@@ -23,6 +23,7 @@ import { columnOf } from '../../pipeline/event/row.ts'
 import { compileValidator, type Validator } from '../../pipeline/event/validator.ts'
 import { parseMapping } from '../../pipeline/sources/mapping.ts'
 import { cutText } from '../../run/cut-text.ts'
+import { isTimeZone } from '../../run/time-zone.ts'
 import { TENANT_ID } from '../../tenants/tenancy.ts'
 import { readPortions, readRecords } from './files.ts'
 import { BackupRefusedError } from './ports.ts'
@@ -211,6 +212,9 @@ function parsedTenant(tenant: TenantCopy, kinds: SourceKinds): TenantCopy {
     if (typeof rule === 'string') throw new Error(`record.rules[${i}]: ${rule}`)
     return rule.text
   })
+  if (record.time_zone !== undefined && !isTimeZone(record.time_zone)) {
+    throw new Error(`record.time_zone: ${JSON.stringify(record.time_zone)} is not the name of a time zone`)
+  }
   for (const [i, { record: key }] of keys.entries()) {
     const isSource = key.prefix.startsWith('src_')
     if (isSource !== (key.source !== undefined)) throw new Error(`keys[${i}]: ${key.prefix} is a key of another sort`)

@@ -153,6 +153,11 @@ const REFUSED: Readonly<Record<string, readonly [Content, RegExp]>> = {
     withRecord({ rules: ['own 203.0.113.0/24', 'drop ('] }),
     /line 1: record\.rules\[1\]: /,
   ],
+  'a time zone that does not exist': [
+    withRecord({ time_zone: 'Mars/Olympus' }),
+    /line 1: record\.time_zone: "Mars\/Olympus" is not the name of a time zone/,
+  ],
+  'a time zone that ClickHouse does not find': [withRecord({ time_zone: 'Us/Pacific' }), /record\.time_zone: /],
   'a rule for every network': [withRecord({ rules: ['is 0.0.0.0/0 evil.com'] }), /line 1: record\.rules\[0\]: is /],
   'two keys with a prefix': [
     { tenants: [{ ...TENANT, keys: [...TENANT.keys, { ...TENANT.keys[0], sha256: 'b'.repeat(64) }] }] },

@@ -84,4 +84,17 @@ test('a change of the zone makes no second file on a day', () => {
   assert.equal(open('Europe/Berlin', '2026-12-01T04:59Z'), undefined)
   assert.equal(open('Europe/Berlin', '2026-12-01T05:00Z'), '2026-12-01T05:00')
   assert.equal(open('UTC', '2026-12-01T06:00Z'), '2026-12-01T06:00')
+  // It is still the day before in Los Angeles when the file of this day is written.
+  assert.equal(open('America/Los_Angeles', '2026-11-30T15:00Z'), undefined)
+  assert.equal(open('America/Los_Angeles', '2026-12-01T14:00Z'), '2026-12-01T14:00')
+  const weekly = { ...one, every: 'week' } as const
+  for (const [zone, now, due] of [
+    ['America/Los_Angeles', '2026-12-02T12:00Z', undefined],
+    ['Pacific/Honolulu', '2026-12-06T12:00Z', undefined],
+    ['America/Los_Angeles', '2026-12-07T14:00Z', '2026-12-07T14:00'],
+    ['Pacific/Auckland', '2026-12-06T17:00Z', '2026-12-06T17:00'],
+  ] as const) {
+    const dueMs = openDue(weekly, written, Date.parse(now), zone)
+    assert.equal(dueMs === undefined ? undefined : iso(dueMs), due, `${zone}, ${now}`)
+  }
 })

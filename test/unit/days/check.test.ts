@@ -38,8 +38,8 @@ test('the hash of a day is the same text in the projection, in the views and in 
   for (const text of definitionsOf(/PROJECTION (?:IF NOT EXISTS )?day_checks\b[^;]*?GROUP BY/g))
     assert.deepEqual([times(text, CHECK), times(text, HAS_PAGE)], [2, 2], text)
   const views = [
-    [/VIEW (?:IF NOT EXISTS )?day_builds\b.*?;\n/gs, 0],
-    [/VIEW (?:IF NOT EXISTS )?valid_page_days\b.*?;\n/gs, 2],
+    [/VIEW (?:IF NOT EXISTS )?(?:zone_)?day_builds\b.*?;\n/gs, 0],
+    [/VIEW (?:IF NOT EXISTS )?valid_(?:zone_)?page_days\b.*?;\n/gs, 2],
   ] as const
   for (const [view, hasPage] of views)
     for (const text of definitionsOf(view))

@@ -18,7 +18,7 @@ import { Card, Page } from '../design/page.tsx'
 import { Loading, LoadingCards } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
 import { companiesPath } from '../lib/company-links.ts'
-import { daysBetween, withZone } from '../lib/days.ts'
+import { daysBetween, isInUtc, withZone } from '../lib/days.ts'
 import { capitalised, number, percent, shortDay } from '../lib/format.ts'
 import { useMay } from '../lib/may.ts'
 import { namedSentence } from '../lib/named-sentence.ts'
@@ -300,8 +300,8 @@ function Filtered({ tenant, answer: { outcomes } }: WeekProps) {
   const dropped = outcomes.filter(({ status }) => status !== 'stored')
   const summary =
     filtered === 0
-      ? texts.noneFiltered(received)
-      : texts.filtered(number(filtered), received, percent(filtered / received))
+      ? texts.noneFiltered(received, isInUtc())
+      : texts.filtered(number(filtered), received, percent(filtered / received), isInUtc())
   return (
     <Disclosure summary={summary}>
       <Stack gap={3}>

@@ -11,7 +11,7 @@ import { HttpError } from '../../engine/http-error.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
 import { assertObject } from '../../route/body-shape.ts'
 import type { Operation } from '../../route/operation.ts'
-import { parseQuery, type Query } from '../../route/query.ts'
+import { assertParameters, parseQuery, type Query } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
 import { assertSchema, schemaError } from '../../route/schema.ts'
 import { assertProviders, mergeRequest } from '../lookup-request.ts'
@@ -34,6 +34,7 @@ export function bulkRoute(parts: BulkParts): Route {
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
       const query = parseQuery(exchange.request.query)
       const request = mergeRequest(await exchange.text(), query)
+      assertParameters(operation, exchange.request.query)
       assertObject(request, '{"ips": ["203.0.113.7"]}', { array: `, as jq '{ips: .}' makes it` })
       assertCount(request)
       assertSchema(validate, request)

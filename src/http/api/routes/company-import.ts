@@ -9,7 +9,7 @@ import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import type { Operation } from '../../route/operation.ts'
-import { parseQuery, single } from '../../route/query.ts'
+import { assertParameters, parseQuery, single } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
 import { assertSchema, schemaError } from '../../route/schema.ts'
 
@@ -42,6 +42,7 @@ export function companyImportRoute(imports: Pick<CompanyImports, 'import'>): Rou
 /** @throws HttpError 422 for a parameter that is given twice */
 function choiceOf(text: string): object {
   const query = parseQuery(text)
+  assertParameters(operation, text)
   const one = (name: string) => {
     const value = single(query, name)
     return value === undefined ? {} : { [name]: value }

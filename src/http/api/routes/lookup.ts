@@ -12,7 +12,7 @@ import type { Exchange } from '../../engine/exchange.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import { assertObject } from '../../route/body-shape.ts'
 import type { Operation, Parameter } from '../../route/operation.ts'
-import { parseQuery } from '../../route/query.ts'
+import { assertParameters, parseQuery } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
 import { assertSchema, schemaError } from '../../route/schema.ts'
 import { assertProviders, mergeRequest, plainRequest } from '../lookup-request.ts'
@@ -28,6 +28,7 @@ export function lookupRoutes({ lookups, quota }: LookupParts): Route[] {
   const validate = compileValidator(LookupRequest)
   const fullRequest = (text: string, query: string): LookupRequest => {
     const request = mergeRequest(text, parseQuery(query))
+    assertParameters(operation, query)
     assertObject(request, '{"ip": "203.0.113.7"}', { array: '; /v1/bulk takes several addresses', string: '' })
     assertSchema(validate, request)
     return request
@@ -124,6 +125,7 @@ const operation: Operation = {
 const { body: _, ...withoutBody } = operation
 const queryOperation: Operation = {
   ...withoutBody,
+  parameters: queryParameters(LookupRequest.properties).map((one) => ({ ...one, required: one.name === 'ip' })),
   id: 'lookupByQuery',
   summary: 'Looks up an IP address, in one line',
   description:

@@ -14,6 +14,9 @@ const TYPES: readonly (readonly [type: RegExp, remedy: string])[] = [
   [/^(?:image|video|audio|font)\//i, TAKES],
 ]
 
+/** How much of a file shows that it is no text. */
+const BEGINNING_BYTES = 64
+
 /** First bytes of files that have no lines, as Latin-1. */
 const BEGINNINGS: readonly (readonly [bytes: string, name: string, remedy: string])[] = [
   ['PAR1', 'Parquet', TYPES[1]![1]],
@@ -33,7 +36,9 @@ export function assertTextType(contentType: string): void {
 
 /** @throws HttpError 415 when a body begins as a file without lines does, whatever its type is called */
 export function assertText(start: Buffer): void {
-  const bytes = start.toString('latin1', 0, 4)
+  const bytes = start.toString('latin1', 0, BEGINNING_BYTES)
   const found = BEGINNINGS.find(([beginning]) => bytes.startsWith(beginning))
-  if (found !== undefined) throw new HttpError('unsupported_content_type', `the body is ${found[1]}: ${found[2]}`)
+  // A line of text may begin with the same letters.
+  if (found !== undefined && /[^\t\n\r -~\x80-\xff]/.test(bytes))
+    throw new HttpError('unsupported_content_type', `the body is ${found[1]}: ${found[2]}`)
 }

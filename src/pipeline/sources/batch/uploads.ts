@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { BATCH_LIMITS, BatchAccepted } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
 import type { Operation } from '../../../http/route/operation.ts'
+import { assertParameters } from '../../../http/route/query.ts'
 import type { Source, SourceRoute } from '../../declaration/source.ts'
 import { csvBody, csvChoice } from './csv-body.ts'
 import { FILE_LIMITS } from './files/converted-file.ts'
@@ -80,6 +81,7 @@ const uploadRoute: SourceRoute = {
       const choice = csvChoice(head.contentType, query)
       const events = choice === undefined ? ndjsonBody(exchange.stream()) : csvBody(exchange.stream(), choice)
       const { jobId, received } = await receiveUpload(jobs, caller.tenant, events, {
+        whole: async () => assertParameters(uploadOperation, query),
         commit: () => exchange.commit(),
         ...(choice !== undefined && { file: { bytesMax: FILE_LIMITS.eventBytesMax } }),
       })

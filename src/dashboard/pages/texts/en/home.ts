@@ -32,9 +32,10 @@ export const home = {
     pages: 'Pages they read',
     noPage: 'The events of this week name no page. Send the URL of the page as url.',
     byWeek: 'By week',
-    noneFiltered: (events: number) => `Nothing of ${counted(events, 'received event')} was filtered`,
-    filtered: (filtered: string, events: number, share: string) =>
-      `${filtered} of ${counted(events, 'received event')} (${share}) were filtered as noise. Show why`,
+    noneFiltered: (events: number, isUtc: boolean) =>
+      `Nothing of ${counted(events, 'received event')}${isUtc ? '' : ' of the last 7 UTC days'} was filtered`,
+    filtered: (filtered: string, events: number, share: string, isUtc: boolean) =>
+      `${filtered} of ${counted(events, 'received event')} (${share})${isUtc ? '' : ' of the last 7 UTC days'} were filtered as noise. Show why`,
     otherSpans: 'By day, and other spans',
     making: 'Sample data are being made',
     someSeconds: 'The first companies appear here in some seconds.',

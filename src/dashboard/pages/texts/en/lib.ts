@@ -131,7 +131,7 @@ export const lib = {
     note: (word: string, share: string) => `word "${word}", right in ${share}`,
   },
   named: {
-    named: (named: number, events: number, share: string, points: number | undefined) => {
+    named: (named: number, events: number, share: string, points: number | undefined, isUtc: boolean) => {
       const of = `${number(named)} of ${counted(events, 'page view or other event', 'page views and other events')}`
       const change =
         points === undefined
@@ -139,7 +139,7 @@ export const lib = {
           : points === 0
             ? ', no change from the previous 7 days'
             : `, ${pointsMore(points)} on the previous 7 days`
-      return `${of} of the last 7 days could be named: ${share}${change}.`
+      return `${of} of the last 7 ${isUtc ? 'days' : 'UTC days'} could be named: ${share}${change}.`
     },
     withOthers: (sentence: string, others: readonly string[]) => `${sentence} The others: ${others.join(', ')}.`,
     others: {
