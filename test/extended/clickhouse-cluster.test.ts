@@ -92,7 +92,7 @@ test('the tables of a cluster', async (t) => {
   await step('ClickHouse accepts the replicated tables as they are written', async () => {
     await first.client.command({ query: 'CREATE DATABASE form' })
     const creates = onCluster.filter((query) => query.includes('ReplicatedMergeTree('))
-    assert.equal(creates.length, 8)
+    assert.equal(creates.length, 10)
     for (const query of creates) {
       const here = query.replace(/ ON CLUSTER `both`/, '').replaceAll('ipid.', 'form.')
       await first.client.command({ query: here })
@@ -109,6 +109,8 @@ test('the tables of a cluster', async (t) => {
       { table: 'migrations', path: '/clickhouse/tables/ipid/migrations', name: '01-r1' },
       { table: 'outcomes_local', path: '/clickhouse/tables/01/ipid/outcomes', name: 'r1' },
       { table: 'page_days_local', path: '/clickhouse/tables/01/ipid/page_days', name: 'r1' },
+      { table: 'zone_days_local', path: '/clickhouse/tables/01/ipid/zone_days', name: 'r1' },
+      { table: 'zone_page_days_local', path: '/clickhouse/tables/01/ipid/zone_page_days', name: 'r1' },
     ])
   })
 
