@@ -9,7 +9,7 @@ export function setZone(next: string): void {
 }
 
 /** Whether days of the workspace are those of UTC. */
-export const isInUtc = () => zone === UTC
+export const isInUtc = () => zone === UTC || isSameZone(zone, UTC)
 
 /** The zone of the workspace, where it is not that of the reader. */
 export const otherZone = (): string | undefined => (isSameZone(zone, ownZone()) ? undefined : zone)

@@ -161,9 +161,12 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
         <Card
           title={texts.top}
           actions={
-            <LinkButton href={companiesPath(tenant, { from, to, sort: 'events' })} size="s" variant="quiet">
-              {texts.all}
-            </LinkButton>
+            // In another zone, the list of these days has other events.
+            isInUtc() && (
+              <LinkButton href={companiesPath(tenant, { from, to, sort: 'events' })} size="s" variant="quiet">
+                {texts.all}
+              </LinkButton>
+            )
           }
         >
           {top.length === 0 ? (

@@ -247,10 +247,11 @@ export const components = {
     hidden: (visits: number) => `${counted(visits, 'visit')} ${isOrAre(visits)} hidden`,
     shownAgain: (visits: number) => `${counted(visits, 'hidden visit')} ${isOrAre(visits)} shown again`,
     deleted: (events: number) => `${counted(events, 'hidden event')} ${isOrAre(events)} deleted for good`,
-    corrected: (visits: number) => `${counted(visits, 'visit')} now have their right company`,
+    corrected: (visits: number) => `${counted(visits, 'visit now has its', 'visits now have their')} right company`,
     returned: (events: number) => `${counted(events, 'filtered event')} ${isOrAre(events)} back`,
     noChange: 'No stored visit had to change',
-    notJudged: (events: number) => `${counted(events, 'event')} were stored without an address and stay as they are.`,
+    notJudged: (events: number) =>
+      `${counted(events, 'event was stored without an address and stays as it is', 'events were stored without an address and stay as they are')}.`,
     lastDays: (days: number) => `Last ${counted(days, 'day')}`,
   },
   sampleData: {
