@@ -127,7 +127,7 @@ test('a link is mailed for each workspace with room, and to nobody who is bound 
   }
   assert.deepEqual(await links(), [['To the workspace other, as Eve:']])
   await redis.del(keys.signIns('acme'))
-  const [{ id }] = (await people.list(other)) as [{ id: string }]
+  const { id } = (await people.list(other))[0]!
   await store.bindAccount(other, id, 'eve@example.com', { issuer: 'https://id.example', subject: '1' })
   assert.deepEqual(await links('https://id.example/'), [['To the workspace acme, as Eve:']])
   assert.equal((await links('https://next.example'))[0]!.length, 2, 'another provider')
@@ -208,7 +208,7 @@ test('a role is given by another admin, holds at once, and ends links of a forme
     return await followLink(`${dashboard.url}/sign-in?token=${secret}`)
   }
   const [ada, bob] = [await join('Ada'), await join('Bob')]
-  const [{ id: bobId }] = (await people.list(member.tenant)).filter(({ name }) => name === 'Bob') as [{ id: string }]
+  const { id: bobId } = (await people.list(member.tenant)).find(({ name }) => name === 'Bob')!
   await sessions.createLink({ ...member, personId: bobId, isAsked: true }, VALID_MS)
   const { people: listed } = await ada.read<PeopleAnswer>('/api/tenants/acme/people')
   assert.deepEqual(
