@@ -55,7 +55,7 @@ function mailing(dashboardUrl: string, refusal?: string, issuer?: string) {
 
 async function forgetAll() {
   await sessions.withdraw()
-  await redis.del(keys.people('acme'), keys.people('other'))
+  await redis.del(keys.people('acme'), keys.people('other'), keys.signIns('acme'), keys.signIns('other'))
   for (const key of await redis.keys('*:tests:*')) await redis.del(key)
 }
 

@@ -66,7 +66,7 @@ function cookieIn({ headers }: Reply, name: string): string {
 
 async function forgetAll() {
   await sessions.withdraw()
-  await redis.del(keys.people('acme'), keys.people('other'))
+  await redis.del(keys.people('acme'), keys.people('other'), keys.signIns('acme'), keys.signIns('other'))
 }
 
 function invite(email: string, name = email, tenant: TenantOfPeople = member.tenant) {
