@@ -345,11 +345,13 @@ export class AlertAdmin {
     return newDelivery({ id: alertId, name }, id, message, clock.now(), { companyId: '', companyName: '' })
   }
 
-  /** Sends the mail that asks to confirm again. @throws BackpressureError after too many */
+  /** Sends the mail that asks to confirm again. A restored subscription starts at the confirmation. @throws BackpressureError after too many */
   async askAgain(alert: Alert, by?: Maker): Promise<void> {
     const { unconfirmed } = alert
     if (unconfirmed === undefined) throw new InputError(`${alert.target} does not have to confirm`)
     await this.#options.limits.take(alert.tenantId, testLimits(alert, by))
+    if (!isAlert(alert) && alert.paused?.by === 'restore')
+      await this.#change(alert.tenantId, alert.id, this.#startAgain(alert))
     const question = await this.#question(alert, unconfirmed)
     await this.#options.deliveries.add(alert.tenantId, question, question.createdAtMs)
   }
