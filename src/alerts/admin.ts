@@ -200,13 +200,10 @@ export class AlertAdmin {
     const now = new Date(clock.now()).toISOString()
     const known = await this.exportMails(tenantId)
     const own = known.find((one) => one.target === target && one.export.id === of.id && one.once === once)
-    if (own?.unconfirmed !== undefined) await this.askAgain(own, madeBy)
-    if (own !== undefined) {
-      if (own.paused === undefined || own.unconfirmed !== undefined) return own
-      const secret = this.#linkKeyOf(own) === undefined ? this.#newLinkKey(own.id) : undefined
-      const change = { paused: null, active_since: now, ...(secret && { secret }) }
-      return (await this.#change(tenantId, own.id, change)) as ExportMail
-    }
+    // One for a single file has had its file, though the mail failed.
+    const isUsed = own?.once && own.paused?.by === 'failures'
+    if (own !== undefined && !isUsed) return await this.#mailAgain(own, madeBy)
+    if (own !== undefined) await this.remove(own)
     const id = newAlertId()
     const unconfirmed = await this.#toConfirm(tenantId, { to: 'email', target, madeBy })
     const wanted: Alert = {
@@ -220,15 +217,36 @@ export class AlertAdmin {
     return (await alerts.create(wanted, question)) as ExportMail
   }
 
-  async #subscribeAgain(own: Digest, { every, at, sendsEmpty, madeBy }: NewDigest): Promise<Digest> {
-    const { unconfirmed, tenantId, id } = own
-    const secret = this.#linkKeyOf(own) === undefined ? this.#newLinkKey(id) : undefined
+  async #mailAgain(own: ExportMail, by: Maker | undefined): Promise<ExportMail> {
+    if (own.paused === undefined) return own
+    const changed = (await this.#change(own.tenantId, own.id, this.#startAgain(own))) as ExportMail
+    if (own.unconfirmed !== undefined) await this.askAgain(changed, by)
+    return changed
+  }
+
+  /** Ends a pause. A subscription that waits for its address starts at the confirmation, also after a restore, which pauses it. */
+  #startAgain(own: Alert) {
+    const secret = this.#linkKeyOf(own) === undefined ? this.#newLinkKey(own.id) : undefined
     const now = new Date(this.#options.clock.now()).toISOString()
-    // Also after a restore, which pauses it: the confirmation starts it then.
-    const paused = unconfirmed === undefined ? null : unconfirmedSince(now, unconfirmed)
-    const change = { every, at, sends_empty: sendsEmpty ? (true as const) : null, active_since: now, paused }
-    const changed = (await this.#change(tenantId, id, { ...change, ...(secret && { secret }) })) as Digest
-    if (unconfirmed !== undefined) await this.askAgain(changed, madeBy)
+    const paused = own.unconfirmed === undefined ? null : unconfirmedSince(now, own.unconfirmed)
+    return { active_since: now, paused, ...(secret && { secret }) }
+  }
+
+  /**
+   * Counts a file that a person requests, as tests for its receivers.
+   * @param by user of the dashboard
+   * @throws BackpressureError after too many by the user, or to one of them
+   */
+  async takeFile(tenantId: string, exportId: string, by: Maker): Promise<void> {
+    const mails = (await this.exportMails(tenantId)).filter((mail) => mail.export.id === exportId && !mail.paused)
+    const limits = mails.flatMap((mail) => testLimits(mail, undefined))
+    if (limits.length > 0) await this.#options.limits.take(tenantId, [memberLimit(by), ...limits])
+  }
+
+  async #subscribeAgain(own: Digest, { every, at, sendsEmpty, madeBy }: NewDigest): Promise<Digest> {
+    const change = { every, at, sends_empty: sendsEmpty ? (true as const) : null, ...this.#startAgain(own) }
+    const changed = (await this.#change(own.tenantId, own.id, change)) as Digest
+    if (own.unconfirmed !== undefined) await this.askAgain(changed, madeBy)
     return changed
   }
 
@@ -327,11 +345,13 @@ export class AlertAdmin {
     return newDelivery({ id: alertId, name }, id, message, clock.now(), { companyId: '', companyName: '' })
   }
 
-  /** Sends the mail that asks to confirm again. @throws BackpressureError after too many */
+  /** Sends the mail that asks to confirm again. A restored subscription starts at the confirmation. @throws BackpressureError after too many */
   async askAgain(alert: Alert, by?: Maker): Promise<void> {
     const { unconfirmed } = alert
     if (unconfirmed === undefined) throw new InputError(`${alert.target} does not have to confirm`)
     await this.#options.limits.take(alert.tenantId, testLimits(alert, by))
+    if (!isAlert(alert) && alert.paused?.by === 'restore')
+      await this.#change(alert.tenantId, alert.id, this.#startAgain(alert))
     const question = await this.#question(alert, unconfirmed)
     await this.#options.deliveries.add(alert.tenantId, question, question.createdAtMs)
   }
@@ -474,10 +494,13 @@ function assertSends({ unconfirmed, paused }: Alert): void {
 /** Another alert to the same destination, and another spelling of an e-mail address, has the same limit. */
 function testLimits({ target }: Pick<Alert, 'target'>, by: Maker | undefined): TestLimit[] {
   const tests = `${ALERT_LIMITS.testsMax} tests`
-  const limits: TestLimit[] = []
-  if (by !== undefined) limits.push({ of: 'member', id: by.id, reached: `you sent ${tests}` })
+  const limits: TestLimit[] = by === undefined ? [] : [memberLimit(by)]
   limits.push({ of: 'destination', id: normalAddress(target), reached: `${tests} were sent to this destination` })
   return limits
+}
+
+function memberLimit({ id }: Maker): TestLimit {
+  return { of: 'member', id, reached: `you sent ${ALERT_LIMITS.testsMax} tests` }
 }
 
 /** Manages alerts over a connection, with the settings of the instance. */

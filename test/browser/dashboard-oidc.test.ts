@@ -34,7 +34,9 @@ test('people sign in at a provider, and come back to the page that they wanted',
   await assertAccessible()
   oidc.close()
   await go(page)
-  await page.getByText('Example ID does not answer now. Try again in a minute, or sign in with a link.').waitFor()
+  await page
+    .getByText('Example ID does not answer now. Try again in a minute, or ask an operator for a link.')
+    .waitFor()
   await assertAccessible()
   await oidc.listen()
   await go(page)

@@ -230,3 +230,16 @@ test('files are sent to an address, which is listed until somebody ends it, and 
   const [detail] = await refusal(client, '/mail/remove', { mail_id: alert.alert.id })
   assert.equal(detail, 'this is no subscription to an export')
 })
+
+test('files that a person requests are limited while they are mailed', async (t) => {
+  const { alerts, dashboard, create } = await startPage(t, BUCKET)
+  const client = await dashboard.signIn(member)
+  const { id, name } = await create()
+  const run = async () => (await client.post(at('/run'), { export_id: id })).status
+  for (let i = 0; i < 6; i++) assert.equal(await run(), 200, 'nobody gets them')
+  await alerts.confirm('acme', 'ann@site.example')
+  await alerts.mailExport('acme', { address: 'ann@site.example', export: { id, name }, once: false })
+  const statuses: number[] = []
+  for (let i = 0; i < 6; i++) statuses.push(await run())
+  assert.deepEqual(statuses, [...Array(5).fill(200), 429])
+})

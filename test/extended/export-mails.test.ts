@@ -280,3 +280,43 @@ test('an address confirms first, and a mail that is refused shows on its subscri
   assert.equal(attached(smtp.mails[1]!), 'late\n')
   assert.equal((await alerts.activity(mail.id)).attempt?.error, undefined)
 })
+
+test('after a failed mail, one for a single file gets the next file', async (t) => {
+  const world = await startWorld(t)
+  const failed = await world.subscribe('ann@site.example', true)
+  await world.write('first\n')
+  await world.evaluator().turn()
+  const paused = { at: new Date().toISOString(), by: 'failures', reason: 'this mailbox is full' } as const
+  await world.alerts.change('acme', failed.id, { paused })
+  const again = await world.subscribe('ann@site.example', true)
+  assert.notEqual(again.id, failed.id)
+  assert.equal(again.paused, undefined)
+  await world.write('second\n')
+  await world.turn()
+  assert.deepEqual(world.smtp.mails.map(attached), ['second\n'])
+})
+
+test('after a restore, a subscription starts once its address has confirmed again', async (t) => {
+  const world = await startWorld(t)
+  const { admin, alerts, one } = world
+  for (const address of ['ann@site.example', 'bob@site.example']) {
+    const given = { address, export: { id: one.id, name: one.name }, once: false }
+    const { id } = await admin.mailExport('acme', given)
+    await alerts.change('acme', id, { paused: { at: new Date().toISOString(), by: 'restore', reason: '' } })
+    if (address.startsWith('ann')) await admin.mailExport('acme', given)
+    else await admin.askAgain(await admin.get('acme', id))
+    assert.equal((await admin.get('acme', id)).paused?.by, 'unconfirmed')
+    await admin.confirm('acme', address)
+    assert.equal((await admin.get('acme', id)).paused, undefined)
+  }
+})
+
+test('an alert that cannot be evaluated keeps no file back', async (t) => {
+  const world = await startWorld(t)
+  await world.subscribe('ann@site.example')
+  // The visits of this world cannot be read.
+  await world.admin.create('acme', { name: 'New', on: 'company.first_seen', to: 'email', target: 'ann@site.example' })
+  await world.write('first\n')
+  await world.turn()
+  assert.deepEqual(world.smtp.mails.map(attached), ['first\n'])
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { InviteAnswer } from '../../schemas/dashboard/people.ts'
+import type { InviteAnswer, PeopleAnswer } from '../../schemas/dashboard/people.ts'
 import type { SessionAnswer } from '../../schemas/dashboard/session.ts'
 import { DEFAULT_PLANS } from '../../schemas/plans.ts'
 import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
@@ -37,7 +37,7 @@ const VALID_MS = 60_000
 const other = { id: 'other', createdAt: member.tenant.createdAt }
 
 /** @param refusal the answer of the mail server; undefined: it takes every mail */
-function mailing(dashboardUrl: string, refusal?: string) {
+function mailing(dashboardUrl: string, refusal?: string, issuer?: string) {
   const sent: Sent[] = []
   const mails = new SignInMails({
     mailer: {
@@ -47,7 +47,7 @@ function mailing(dashboardUrl: string, refusal?: string) {
         return 'kept'
       },
     },
-    ...{ sessions, people: store, tenants, dashboardUrl, log: silent },
+    ...{ sessions, people: store, tenants, dashboardUrl, issuer, log: silent },
     limits: new RedisTestLimits(redis),
   })
   return { sent, mails }
@@ -55,7 +55,7 @@ function mailing(dashboardUrl: string, refusal?: string) {
 
 async function forgetAll() {
   await sessions.withdraw()
-  await redis.del(keys.people('acme'), keys.people('other'))
+  await redis.del(keys.people('acme'), keys.people('other'), keys.signIns('acme'), keys.signIns('other'))
   for (const key of await redis.keys('*:tests:*')) await redis.del(key)
 }
 
@@ -108,6 +108,30 @@ test('a link by e-mail signs in the person with that address, once, in each of t
   assert.deepEqual(asked, [' EVE@example.com ', 'nobody@example.com'])
   await mails.stop()
   assert.equal(sent.length, 1)
+})
+
+test('a link is mailed for each workspace with room, and to nobody who is bound to the provider', async () => {
+  await forgetAll()
+  const invite = (tenant: typeof other) =>
+    people.invite(tenant, { email: 'eve@example.com', name: 'Eve', by: BY, validMs: VALID_MS })
+  await invite(member.tenant)
+  await invite(other)
+  const entries = Array.from({ length: 1_000 }, (_, i) => [Date.now() + 3_600_000, `session:filled${i}`] as const)
+  await redis.zadd(keys.signIns('acme'), ...entries.flat())
+  const links = async (issuer?: string) => {
+    const { sent, mails } = mailing('https://ipid.example', undefined, issuer)
+    mails.request('eve@example.com')
+    // The mail that is on its way is sent first.
+    await mails.stop()
+    return sent.map(({ text }) => text.match(/To the workspace.*/g)!)
+  }
+  assert.deepEqual(await links(), [['To the workspace other, as Eve:']])
+  await redis.del(keys.signIns('acme'))
+  const { id } = (await people.list(other))[0]!
+  await store.bindAccount(other, id, 'eve@example.com', { issuer: 'https://id.example', subject: '1' })
+  assert.deepEqual(await links('https://id.example/'), [['To the workspace acme, as Eve:']])
+  assert.equal((await links('https://next.example'))[0]!.length, 2, 'another provider')
+  assert.equal((await links())[0]!.length, 2, 'no provider')
 })
 
 test('mails to an address and requests of a client are limited', async (t) => {
@@ -184,6 +208,17 @@ test('a role is given by another admin, holds at once, and ends links of a forme
     return await followLink(`${dashboard.url}/sign-in?token=${secret}`)
   }
   const [ada, bob] = [await join('Ada'), await join('Bob')]
+  const { id: bobId } = (await people.list(member.tenant)).find(({ name }) => name === 'Bob')!
+  await sessions.createLink({ ...member, personId: bobId, isAsked: true }, VALID_MS)
+  const { people: listed } = await ada.read<PeopleAnswer>('/api/tenants/acme/people')
+  assert.deepEqual(
+    listed.map(({ name, invitations }) => [name, invitations.length]),
+    [
+      ['Ada', 0],
+      ['Bob', 0],
+    ],
+    'a link that a person asked for is no invitation',
+  )
   const idOf = async (name: string) => (await people.list(member.tenant)).find((person) => person.name === name)!.id
   const setRole = (client: typeof ada, person: string, role: string) =>
     client.post('/api/tenants/acme/people/role', { person, role })

@@ -66,7 +66,7 @@ function cookieIn({ headers }: Reply, name: string): string {
 
 async function forgetAll() {
   await sessions.withdraw()
-  await redis.del(keys.people('acme'), keys.people('other'))
+  await redis.del(keys.people('acme'), keys.people('other'), keys.signIns('acme'), keys.signIns('other'))
 }
 
 function invite(email: string, name = email, tenant: TenantOfPeople = member.tenant) {
@@ -188,7 +188,7 @@ function cookieLine({ headers }: Reply, name: string): string {
 test('only our page begins a sign-in, at the configured address, and the provider leads back there', async (t) => {
   await forgetAll()
   const provider = await TestOidcProvider.start(t)
-  const { start, port, host, origin, attempt, arrive } = await instance(t, provider)
+  const { start, port, host, origin, attempt, arrive, signIn, whoIs } = await instance(t, provider)
   assert.equal((await start({})).status, 403)
   assert.equal((await start({ origin: 'https://evil.example' })).status, 403)
   assert.equal((await start({ host: 'evil.example', origin: 'http://evil.example' })).status, 403)
@@ -214,10 +214,75 @@ test('only our page begins a sign-in, at the configured address, and the provide
   // Another site may lead here as often as it likes.
   for (let i = 0; i < 25; i++) statuses.push((await arrive('/sign-in/oidc?state=s', cookie)).status)
   assert.deepEqual(new Set(statuses), new Set([400]))
-  for (let i = 0; i < 21; i++) statuses.push((await arrive(back, cookie)).status)
-  assert.deepEqual(statuses.slice(-2), [400, 429])
-  for (let i = 0; i < 20; i++) statuses.push((await start()).status)
-  assert.equal(statuses.at(-1), 429)
+  for (let i = 0; i < 20; i++) await arrive(back, cookie)
+  const refused = await arrive(back, cookie)
+  assert.match(textOf(refused), /^429 .*Too many sign-ins failed\. Wait a minute/)
+  assert.ok(Number(refused.headers['retry-after']) >= 1)
+  await invite('eve@example.com', 'Eve')
+  provider.accounts.set('eve', { email: 'eve@example.com', ...VERIFIED })
+  for (let i = 0; i < 21; i++) assert.equal((await start()).status, 200)
+  assert.equal(await whoIs(await signIn('eve')), 'Eve viewer acme', 'a right answer always works')
+})
+
+/** Fills the list of a tenant, as far as links are concerned. */
+async function fill(tenantId: string) {
+  const entries = Array.from({ length: 1_000 }, (_, i) => [Date.now() + 3_600_000, `session:filled${i}`] as const)
+  await redis.zadd(keys.signIns(tenantId), ...entries.flat())
+}
+
+test('a full workspace keeps nobody out of another, and failures are a page for people', async (t) => {
+  await forgetAll()
+  t.after(() => redis.del(keys.signIns('acme'), keys.signIns('other')))
+  const provider = await TestOidcProvider.start(t)
+  const { signIn, attempt, arrive } = await instance(t, provider)
+  await invite('eve@example.com', 'Eve')
+  await invite('eve@example.com', 'Eve O', other)
+  provider.accounts.set('eve', { email: 'eve@example.com', ...VERIFIED })
+  await fill('acme')
+  const asked = await signIn('eve')
+  assert.match(textOf(asked), /^200 .*Too many invitations and sessions are open in acme\./s)
+  assert.equal(asked.text.split('name="token"').length, 2, 'only the other one')
+  await fill('other')
+  const refused = await signIn('eve')
+  assert.match(textOf(refused), /^422 .*You are not signed in: too many invitations and sessions are open/)
+  assert.equal(refused.headers['content-type'], 'text/html; charset=utf-8')
+
+  const { back, cookie } = await attempt('eve')
+  await redis.rename(keys.people('acme'), 'kept')
+  await redis.set(keys.people('acme'), 'of another type')
+  const failed = await arrive(back, cookie)
+  await redis.rename('kept', keys.people('acme'))
+  assert.match(textOf(failed), /^500 .*You are not signed in: Redis does not keep the people/)
+})
+
+test('a person has 20 sessions, and 5 links from choices, which are no invitations', async (t) => {
+  await forgetAll()
+  const provider = await TestOidcProvider.start(t)
+  const { signIn } = await instance(t, provider)
+  await sessions.signIn(await invite('bob@example.com', 'Bob'))
+  await invite('eve@example.com', 'Eve')
+  provider.accounts.set('eve', { email: 'eve@example.com', ...VERIFIED })
+  const first = cookieIn(await signIn('eve'), 'session').split('=')[1]!
+  const { id } = (await people.list(member.tenant)).find(({ name }) => name === 'Eve')!
+  const grant = { ...member, personId: id } as const
+  for (let i = 0; i < 19; i++) await sessions.signIn(await sessions.createLink(grant, 60_000))
+  assert.notEqual(await sessions.look(first), undefined)
+  const last = await Promise.all([1, 2, 3].map(async () => await signIn('eve')))
+  const all = await sessions.list('acme')
+  const ofEve = all.filter(({ kind, grant: { personId } }) => kind === 'session' && personId === id)
+  assert.equal(ofEve.length, 20)
+  assert.equal(await sessions.look(first), undefined, 'the oldest has ended')
+  for (const reply of last) assert.notEqual(await sessions.look(cookieIn(reply, 'session').split('=')[1]!), undefined)
+  assert.equal(all.filter(({ kind, grant: { personId } }) => kind === 'session' && personId !== id).length, 1)
+
+  await invite('eve@example.com', 'Eve O', other)
+  for (let i = 0; i < 7; i++) assert.equal((await signIn('eve')).status, 200)
+  const links = (await sessions.list('other')).filter(({ kind }) => kind === 'link')
+  assert.deepEqual(
+    links.map(({ grant: { isAsked = false } }) => isAsked).sort(),
+    [false, ...Array(5).fill(true)],
+    'the invitation stays',
+  )
 })
 
 test('without a provider, or with one that is down, the other ways work and the page says what to do', async (t) => {
@@ -233,7 +298,7 @@ test('without a provider, or with one that is down, the other ways work and the 
   provider.accounts.set('eve', { email: 'eve@example.com', ...VERIFIED })
   provider.close()
   const down = await start()
-  const detail = 'Example ID does not answer now. Try again in a minute, or sign in with a link.'
+  const detail = 'Example ID does not answer now. Try again in a minute, or ask an operator for a link.'
   assert.deepEqual([down.status, JSON.parse(down.text).detail], [503, detail])
   await provider.listen()
   const { back, cookie } = await attempt('eve')

@@ -21,7 +21,15 @@ import {
   messageOf,
   withActivity,
 } from '../messages.ts'
-import { type Alert, type Digest, isAlert, isDigest, isExportMail, type RedisAlerts } from '../redis/alert-store.ts'
+import {
+  type Alert,
+  type Digest,
+  type FiringAlert,
+  isAlert,
+  isDigest,
+  isExportMail,
+  type RedisAlerts,
+} from '../redis/alert-store.ts'
 import type { Occurrence, RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
 import {
   correctionOf,
@@ -107,9 +115,13 @@ export class Evaluator extends LeasedService {
     return isMore ? 0 : LOOK_EVERY_MS
   }
 
-  /** @returns whether more companies are touched */
+  /**
+   * Alerts, files and digests fail apart, such as for a segment that takes too long.
+   * @returns whether more companies are touched
+   * @throws the error of the first that failed, after all were tried; `LeaseLostError` at once
+   */
   async #turn(tenantId: string): Promise<boolean> {
-    const { alerts, occurrences, segments, getTenant, clock, settleMs } = this.#options
+    const { alerts, segments, getTenant, clock } = this.#options
     const tenant = await getTenant(tenantId)
     if (tenant === undefined || tenant.deleting) {
       await alerts.removeAll(tenantId, clock.now())
@@ -118,7 +130,35 @@ export class Evaluator extends LeasedService {
     const known = new Map((await segments.list(tenantId)).map((segment) => [segment.id, segment]))
     const all = await alerts.list(tenantId)
     const unpaused = all.filter(({ paused }) => paused === undefined)
-    const active = unpaused.filter(isAlert)
+    let isMore = false
+    const failures: unknown[] = []
+    for (const work of [
+      async () => {
+        isMore = await this.#turnOfAlerts(tenant, unpaused.filter(isAlert), known)
+      },
+      // Last: alerts do not wait for them.
+      () => this.#exportMails.write(all.filter(isExportMail)),
+      () => this.#sendDigests(unpaused.filter(isDigest), known),
+    ]) {
+      try {
+        await work()
+      } catch (error) {
+        if (error instanceof LeaseLostError) throw error
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
+    return isMore
+  }
+
+  /** @returns whether more companies are touched */
+  async #turnOfAlerts(
+    tenant: Tenant,
+    active: readonly FiringAlert[],
+    known: ReadonlyMap<string, Segment>,
+  ): Promise<boolean> {
+    const { occurrences, clock, settleMs } = this.#options
+    const { id: tenantId } = tenant
     const correctors = active.filter(({ on }) => on === 'company.corrected')
     const ready: Alert[] = []
     for (const alert of active) if (await this.#prepare(alert, known, correctors)) ready.push(alert)
@@ -137,9 +177,6 @@ export class Evaluator extends LeasedService {
       if (single.length > 0) await this.#evaluate(tenantId, ready, known, single)
       await occurrences.forgetTouched(tenantId, touched)
     }
-    // Last: alerts do not wait for them.
-    await this.#exportMails.write(all.filter(isExportMail))
-    await this.#sendDigests(unpaused.filter(isDigest), known)
     return touched.length === TOUCHED_PER_TURN
   }
 

@@ -3,12 +3,13 @@ import type { OidcStart } from '../../../schemas/dashboard/session.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
+import { explainAs } from '../../http/route/errors.ts'
 import { causeText } from '../../run/cause-text.ts'
 import type { Clock } from '../../run/clock.ts'
 import { escaped } from '../../run/escaped.ts'
 import { Attempts, clientOf } from '../server/attempts.ts'
 import type { SecretCookie } from '../server/cookie.ts'
-import type { PersonOfTenant } from '../server/people.ts'
+import { askedLinks, type PersonOfTenant } from '../server/people.ts'
 import { isSecret, newSecret, SESSION_MS, type Sessions } from '../server/sessions.ts'
 import { pageWithoutScripts } from '../server/sign-in-page.ts'
 import { deviceOf } from '../server/signing.ts'
@@ -46,13 +47,12 @@ const CHOICE_MS = 900_000
  */
 export class OidcSigning {
   readonly #options: OidcSigningOptions
-  readonly #started: Attempts
-  readonly #finished: Attempts
+  readonly #failed: Attempts
+  readonly #explain = explainAs(({ status, message }) => this.#refusal(status, `You are not signed in: ${message}.`))
 
   constructor(options: OidcSigningOptions) {
     this.#options = options
-    this.#started = new Attempts(options.clock)
-    this.#finished = new Attempts(options.clock)
+    this.#failed = new Attempts(options.clock)
   }
 
   /** `POST /sign-in/oidc`: the address of the provider to go to. */
@@ -62,7 +62,6 @@ export class OidcSigning {
     if (origin === '') throw new HttpError('forbidden', 'the request does not come from the sign-in page')
     if (oidc === undefined)
       throw new HttpError('conflict', 'this ipid has no such sign-in: an operator sets OIDC_ISSUER')
-    assertTries(this.#started, exchange)
     exchange.assertBody()
     await exchange.text()
     if ((await sessions.look(this.#options.cookie.read(cookie))) !== undefined)
@@ -82,30 +81,36 @@ export class OidcSigning {
     }
   }
 
-  /** `GET /sign-in/oidc`: the provider leads back here. It starts a session, or asks which workspace. */
+  /**
+   * `GET /sign-in/oidc`: the provider leads back here. It starts a session, or asks which workspace. A right answer always signs in, even after many
+   * wrong ones.
+   */
   async finish(exchange: Exchange): Promise<HttpResponse> {
     const { head, query } = exchange.request
     const { oidc, attemptCookie, log } = this.#options
     if (oidc === undefined) throw new HttpError('unknown_path', 'this ipid has no such sign-in')
     if (head.fetchDest !== '' && head.fetchDest !== 'document')
       throw new HttpError('forbidden', 'open the sign-in as a page')
+    const secret = attemptCookie.read(head.cookie)
+    // Another site may have led here: this answer must not end an attempt, nor count as one.
+    if (!isSecret(secret) || !oidc.provider.isAnswerTo(secret, query))
+      return this.#refusal(400, 'This sign-in has ended, or began in another browser or tab. Begin again.')
     try {
-      const secret = attemptCookie.read(head.cookie)
-      // Another site may have led here: this answer must not end an attempt.
-      if (!isSecret(secret) || !oidc.provider.isAnswerTo(secret, query))
-        throw new OidcRefusal(400, 'This sign-in has ended, or began in another browser or tab. Begin again.')
-      assertTries(this.#finished, exchange)
       exchange.addHeader('set-cookie', attemptCookie.write('', 0))
       const identity = await oidc.provider.finish(secret, query)
       const found = await oidc.people.of(identity, oidc.provider.name)
       return await (found.length === 1 ? this.#enter(found[0]!, exchange) : this.#choose(found))
     } catch (error) {
-      if (!(error instanceof OidcRefusal)) throw error
-      logRefusal(log, error)
-      return this.#page(
-        error.status,
-        `<p>${escaped(error.message)}</p><p><a class="ui-button" href="/">Back to the sign-in page</a></p>`,
-      )
+      if (error instanceof OidcRefusal) {
+        logRefusal(log, error)
+        const waitSeconds = this.#failed.add(clientOf(exchange.peerAddress(), head.forwardedFor))
+        if (waitSeconds === 0) return this.#refusal(error.status, error.message)
+        const text = 'Too many sign-ins failed. Wait a minute, then begin again.'
+        return withHeaders(this.#refusal(429, text), { 'retry-after': String(waitSeconds) })
+      }
+      const { response, unexpected } = this.#explain(error)
+      if (unexpected) throw error
+      return response
     }
   }
 
@@ -113,8 +118,8 @@ export class OidcSigning {
     const { sessions, cookie } = this.#options
     const { head } = exchange.request
     // By a link, so that whatever ends the links of a person or a tenant meanwhile ends this one too.
-    const link = await this.#link(of)
-    const secret = await sessions.signIn(link, { device: deviceOf(head.userAgent) })
+    const [link] = await askedLinks(sessions, [of], CHOICE_MS)
+    const secret = await sessions.signIn(link!.secret, { device: deviceOf(head.userAgent) })
     if (secret === undefined) throw new OidcRefusal(400, 'You were removed or signed out meanwhile. Begin again.')
     const former = cookie.read(head.cookie)
     if (former !== '') await sessions.signOut(former).catch(() => {})
@@ -123,17 +128,25 @@ export class OidcSigning {
   }
 
   async #choose(found: readonly PersonOfTenant[]): Promise<HttpResponse> {
-    const forms: string[] = []
-    for (const of of found) {
-      const token = await this.#link(of)
-      forms.push(`<form method="post" action="/sign-in"><input type="hidden" name="token" value="${token}">
-<p><button type="submit" class="ui-button">${escaped(of.tenant.id)}</button></p></form>`)
-    }
-    return this.#page(200, `<p>You are in several workspaces. Which one do you open?</p>${forms.join('')}`)
+    const links = await askedLinks(this.#options.sessions, found, CHOICE_MS)
+    const forms = links.map(
+      ({
+        tenant,
+        secret,
+      }) => `<form method="post" action="/sign-in"><input type="hidden" name="token" value="${secret}">
+<p><button type="submit" class="ui-button">${escaped(tenant.id)}</button></p></form>`,
+    )
+    const full = found.filter((one) => !links.some(({ tenant }) => tenant.id === one.tenant.id))
+    const names = full.map(({ tenant }) => escaped(tenant.id)).join(', ')
+    const note = full.length === 0 ? '' : `<p>Too many invitations and sessions are open in ${names}.</p>`
+    return this.#page(200, `<p>You are in several workspaces. Which one do you open?</p>${forms.join('')}${note}`)
   }
 
-  #link({ tenant, person: { id, role } }: PersonOfTenant): Promise<string> {
-    return this.#options.sessions.createLink({ role, tenant, personId: id }, CHOICE_MS)
+  #refusal(status: number, text: string): HttpResponse {
+    return this.#page(
+      status,
+      `<p>${escaped(text)}</p><p><a class="ui-button" href="/">Back to the sign-in page</a></p>`,
+    )
   }
 
   #page(status: number, content: string): HttpResponse {
@@ -142,12 +155,8 @@ export class OidcSigning {
   }
 }
 
-/** @throws HttpError after too many attempts of a client */
-function assertTries(attempts: Attempts, exchange: Exchange): void {
-  const waitSeconds = attempts.add(clientOf(exchange.peerAddress(), exchange.request.head.forwardedFor))
-  if (waitSeconds === 0) return
-  const headers = { 'retry-after': String(waitSeconds) }
-  throw new HttpError('rate_limited', 'too many sign-ins were tried: wait a minute', { headers })
+function withHeaders(response: HttpResponse, headers: Readonly<Record<string, string>>): HttpResponse {
+  return { ...response, headers: { ...response.headers, ...headers } }
 }
 
 function logRefusal(log: Logger, { cause }: OidcRefusal): void {

@@ -148,8 +148,11 @@ export class OidcProvider {
     // Many providers have the claims of a scope there only (OpenID Connect Core 1.0, 5.4).
     const canAsk = config.serverMetadata().userinfo_endpoint !== undefined
     const more = hasAll || !canAsk ? undefined : await client.fetchUserInfo(config, tokens.access_token, subject)
+    // Either may know it best: an address that one of them doubts is nobody's.
+    const isDoubted = [claims, more].some((one) => one?.email_verified === false || one?.email_verified === 'false')
     // Both of one answer: it is about this address that the provider says whether it is verified.
-    const { email, email_verified: isVerified } = more?.email === undefined ? claims : more
+    const { email, email_verified: said } = more?.email === undefined ? claims : more
+    const isVerified = isDoubted ? false : said
     if (typeof email !== 'string' || email === '' || email.length > EMAIL_CHARS_MAX)
       throw new OidcRefusal(
         403,
@@ -243,7 +246,7 @@ export class OidcProvider {
     if (error instanceof BackpressureError) return new OidcRefusal(503, error.message)
     const noAnswer = noAnswerIn(error)
     if (noAnswer !== undefined) {
-      const text = `${name} does not answer now. Try again in a minute, or sign in with a link.`
+      const text = `${name} does not answer now. Try again in a minute, or ask an operator for a link.`
       return new OidcRefusal(503, text, noAnswer)
     }
     if (error instanceof client.AuthorizationResponseError) {

@@ -186,6 +186,7 @@ function mailsOf(
     mailer: new Mailer({ url: smtpUrl, from: smtpFrom }),
     limits: new RedisTestLimits(redis),
     dashboardUrl: linkBaseOf(config),
+    issuer: config.oidcIssuer,
     ...stores,
     log,
   })

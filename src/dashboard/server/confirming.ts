@@ -16,7 +16,7 @@ interface ConfirmingOptions {
   readonly clock: Clock
 }
 
-/** Confirms e-mail addresses of alerts and digests by link, without a session. A link asks first: programs that scan mail open links too. */
+/** Confirms e-mail addresses of alerts, digests and exports by link, without a session. A link asks first: programs that scan mail open links too. */
 export class Confirming {
   readonly #options: ConfirmingOptions
 
@@ -32,7 +32,7 @@ export class Confirming {
     const { address, tenantId } = found
     return this.#page(
       200,
-      `<p>${escaped(address)} gets alerts or digests of ${escaped(tenantId)} once you confirm it.</p>
+      `<p>${escaped(address)} gets alerts, digests or files of exports of ${escaped(tenantId)} once you confirm it.</p>
 <form class="ui-stack" method="post" action="/confirm"><input type="hidden" name="token" value="${escaped(token)}">
 <p><button type="submit" class="ui-button is-primary">Confirm the address</button></p></form>`,
     )

@@ -102,6 +102,35 @@ export async function findPeople(
   return found
 }
 
+/** A link for a person who asks to sign in. */
+export interface AskedLink extends PersonOfTenant {
+  readonly secret: string
+}
+
+/**
+ * Makes a link for each workspace of a person who asks to sign in. One that has no room for it is left out.
+ * @throws InputError when none has room
+ */
+export async function askedLinks(
+  sessions: Pick<Sessions, 'createLink'>,
+  found: readonly PersonOfTenant[],
+  validMs: number,
+): Promise<AskedLink[]> {
+  const links: AskedLink[] = []
+  let refusal: InputError | undefined
+  for (const { tenant, person } of found) {
+    try {
+      const grant = { role: person.role, tenant, personId: person.id, isAsked: true } as const
+      links.push({ tenant, person, secret: await sessions.createLink(grant, validMs) })
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error
+      refusal = error
+    }
+  }
+  if (links.length === 0 && refusal !== undefined) throw refusal
+  return links
+}
+
 /** The members of tenants: their names, and links that invite them. */
 export class People {
   readonly #store: PersonStore

@@ -14,6 +14,8 @@ export interface Grant {
   readonly name?: string
   /** Id of the maker of the link, see `makerOf`; undefined: it was made on the command line, or by an earlier version. */
   readonly madeBy?: string
+  /** Of a link: its person asked for it, to sign in at once. It is no invitation. */
+  readonly isAsked?: true
 }
 
 export interface StoredSession extends Grant {
@@ -78,6 +80,10 @@ export const LINK_MS = 600_000
 export const SESSION_MS = 43_200_000
 /** Most links and sessions of a list. */
 export const SIGN_INS_MAX = 2_000
+/** Most sessions of a person: without a limit, one person fills the list of the tenant, and nobody else gets in. */
+export const SESSIONS_OF_PERSON_MAX = 20
+/** Most open links that a person asked for, in a tenant. */
+export const ASKED_LINKS_MAX = 5
 /** A session ends this long after its sign-in. */
 const SESSION_AGE_MAX_MS = 30 * 86_400_000
 const EXTEND_AFTER_MS = 60_000
@@ -95,10 +101,14 @@ export class Sessions {
     this.#clock = clock
   }
 
-  /** Creates a link and returns its secret. @param validMs its validity */
+  /**
+   * Creates a link and returns its secret. Ends earlier links that the person asked for, above `ASKED_LINKS_MAX`.
+   * @param validMs its validity
+   */
   async createLink(grant: Grant, validMs: number): Promise<string> {
     const secret = newSecret()
     await this.#store.putLink(digestOf(secret), grant, validMs)
+    if (grant.isAsked) await this.#endOldest('link', grant, ASKED_LINKS_MAX)
     return secret
   }
 
@@ -108,7 +118,8 @@ export class Sessions {
   }
 
   /**
-   * Uses a link. Returns the secret of a new session; undefined when the link is unknown, used or expired.
+   * Uses a link. Returns the secret of a new session; undefined when the link is unknown, used or expired. Ends the person's sessions above
+   * `SESSIONS_OF_PERSON_MAX`, those first that were not used for longest.
    * @param as facts about the user that the link lacks
    */
   async signIn(
@@ -120,9 +131,11 @@ export class Sessions {
     const secret = newSecret()
     const nowMs = this.#clock.now()
     const times = { endsMs: nowMs + SESSION_AGE_MAX_MS, startedMs: nowMs, usedMs: nowMs }
-    const session = { ...as, ...grant, csrfToken: newSecret(), ...times }
+    const { isAsked: _, ...rights } = grant
+    const session = { ...as, ...rights, csrfToken: newSecret(), ...times }
     // Write the session before removing the link: `removeAll` removes links first, so it misses neither.
     await this.#store.putSession(digestOf(secret), session, SESSION_MS)
+    await this.#endOldest('session', session, SESSIONS_OF_PERSON_MAX)
     if (await this.#store.removeLink(digestOf(linkSecret))) return secret
     await this.#store.removeSession(digestOf(secret))
     return undefined
@@ -179,6 +192,19 @@ export class Sessions {
   /** Ends a link or a session. Returns whether it existed. */
   async end({ kind, digest }: SignIn): Promise<boolean> {
     return await (kind === 'link' ? this.#store.removeLink(digest) : this.#store.removeSession(digest))
+  }
+
+  /** The caller has written its own: of parallel calls, the last to read sees those of all. */
+  async #endOldest(kind: SignIn['kind'], { tenant, personId }: Grant, most: number): Promise<void> {
+    if (tenant === undefined || personId === undefined) return
+    const own = (await this.#store.listSignIns(tenant.id)).filter(
+      (found) =>
+        found.kind === kind &&
+        found.grant.personId === personId &&
+        (kind === 'session' || found.grant.isAsked === true),
+    )
+    // The list has the latest end first, and each use puts the end of a session off.
+    await Promise.all(own.slice(most).map((found) => this.end(found)))
   }
 
   async #byId(id: string): Promise<Session | undefined> {

@@ -6,7 +6,7 @@ import type { Mailer } from '../../alerts/sending/mail.ts'
 import { BackpressureError } from '../../run/errors.ts'
 import { timeLimit } from '../../run/time-limit.ts'
 import type { TenantStore } from '../../tenants/stores.ts'
-import { findPeople, type PersonStore } from './people.ts'
+import { askedLinks, findPeople, type Person, type PersonStore } from './people.ts'
 import { type Sessions, signInUrl } from './sessions.ts'
 
 interface SignInMailOptions {
@@ -15,6 +15,8 @@ interface SignInMailOptions {
   readonly people: Pick<PersonStore, 'listPeople'>
   readonly tenants: Pick<TenantStore, 'listTenants'>
   readonly limits: Pick<RedisTestLimits, 'take'>
+  /** Setting OIDC_ISSUER; undefined: not set. */
+  readonly issuer: string | undefined
   /** URL of the dashboard in mails. */
   readonly dashboardUrl: string
   readonly log: Logger
@@ -51,7 +53,7 @@ export class SignInMails {
 
   /**
    * Mails a link to the people who have this address, later and one after the other. The caller learns nothing about them, not even by
-   * the time that it takes.
+   * the time that it takes. People who are bound to an account of the provider get none: the address may have a new owner.
    */
   request(address: string): void {
     if (this.#waiting >= WAITING_MAX || this.#stopping.signal.aborted) return
@@ -89,23 +91,29 @@ export class SignInMails {
 
   async #mailLinks(address: string): Promise<void> {
     const { sessions, limits, mailer, people, tenants } = this.#options
-    const found = await findPeople(tenants, people, (all) => all.find(({ email }) => email === address))
+    const found = await findPeople(tenants, people, (all) =>
+      all.find((person) => person.email === address && !this.#isBound(person)),
+    )
     if (found.length === 0) return
     await limits.take('', [{ of: 'destination', id: `sign-in ${address}`, reached: 'links were mailed' }])
-    const lines: string[] = []
-    for (const { tenant, person } of found) {
-      const grant = { role: person.role, tenant, personId: person.id }
-      const link = this.#urlOf(await sessions.createLink(grant, MAILED_LINK_MS))
-      lines.push(`To the workspace ${tenant.id}, as ${person.name}:`, link, '')
-    }
+    const links = await askedLinks(sessions, found, MAILED_LINK_MS)
+    const lines = links.flatMap(({ tenant, person, secret }) => [
+      ...[`To the workspace ${tenant.id}, as ${person.name}:`, this.#urlOf(secret), ''],
+    ])
     const text = [
-      `Sign in to ipid within ${MAILED_LINK_MS / 60_000} minutes. ${found.length === 1 ? 'The link works' : 'Each link works'} once.`,
+      `Sign in to ipid within ${MAILED_LINK_MS / 60_000} minutes. ${links.length === 1 ? 'The link works' : 'Each link works'} once.`,
       ...['', ...lines, 'Ignore this mail if you did not ask for it: without a link, nobody gets in.'],
     ].join('\n')
     await mailer.send(
       { id: randomUUID(), to: address, subject: 'Your sign-in link for ipid', text },
       this.#stopping.signal,
     )
+  }
+
+  #isBound({ account }: Person): boolean {
+    const { issuer } = this.#options
+    // One of the two may end with a slash.
+    return issuer !== undefined && account !== undefined && new URL(account.issuer).href === new URL(issuer).href
   }
 
   #invitationText({ tenantId, by, role, secret, expiresAt }: MailedInvitation) {

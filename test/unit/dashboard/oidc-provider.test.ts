@@ -162,6 +162,19 @@ const FAULTS: readonly (readonly [what: string, faults: Faults, said: RegExp])[]
     { claims: { email_verified: false }, options: { trustsEmail: true } },
     /^403: .*Confirm it there/,
   ],
+  [
+    'an address that the token doubts, trusted',
+    {
+      ...{ claims: { email: undefined, email_verified: false }, userinfo: { email: 'ada@example.com' } },
+      options: { trustsEmail: true },
+    },
+    /^403: .*Confirm it there/,
+  ],
+  [
+    'an address that another answer doubts, trusted',
+    { claims: { email_verified: undefined }, userinfo: { email_verified: false }, options: { trustsEmail: true } },
+    /^403: .*Confirm it there/,
+  ],
   ['an address without a word', { claims: { email_verified: undefined } }, /^403: .*with OIDC_TRUST_EMAIL\.$/],
   [
     'the word of the token about the address of another answer',

@@ -97,9 +97,10 @@ export function exportRoutes(parts: ExportDependencies): DashboardRoute[] {
       method: 'POST',
       path: `${PATH}/${verb}`,
       body: ExportBody,
-      async handle({ tenant, body }) {
+      async handle({ tenant, session, body }) {
         const found = await admin.get(tenant.id, body.export_id)
         if (verb !== 'run') return json(await listed(tenant, await admin[verb](found)))
+        await alerts.takeFile(tenant.id, found.id, makerOf(session))
         await admin.run(found)
         return json(await listed(tenant, found))
       },

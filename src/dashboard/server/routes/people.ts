@@ -188,7 +188,9 @@ function listed(person: Person | undefined, signIns: readonly SignIn[], session:
     role: person?.role ?? tenantRole(signIns[0]!.grant.role),
     ...{ id, name, email, added_at: person?.addedAt ?? null, added_by: person?.addedBy ?? null },
     invitations: signIns.flatMap((signIn) =>
-      signIn.kind === 'link' ? [{ id: signInIdOf(signIn.digest), expires_at: iso(signIn.endsMs)! }] : [],
+      signIn.kind === 'link' && !signIn.grant.isAsked
+        ? [{ id: signInIdOf(signIn.digest), expires_at: iso(signIn.endsMs)! }]
+        : [],
     ),
     sessions: sessions.sort((a, b) => ((a.last_used_at ?? '') > (b.last_used_at ?? '') ? -1 : 1)),
   }
