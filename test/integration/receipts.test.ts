@@ -106,7 +106,7 @@ test('a receipt says the outcome of an event', async (t) => {
     await send(demo, 'r', event('noise', '10.0.0.1'), event('none', 'nowhere'), event('a/é'))
     for (const id of ['noise', 'none']) {
       const { status, json } = await ask(demo, id)
-      assert.deepEqual([status, Object.keys(json)], [404, ['detail']])
+      assert.deepEqual([status, Object.keys(json)], [404, ['detail', 'code']])
       assert.match(json.detail, /without an archive nothing is kept of filtered and invalid events/)
     }
     await untilFate(demo, 'a/é', 'stored')
