@@ -88,9 +88,9 @@ const READ = `[
   })(),
 ]`
 
-/** No texts of the pages: names, plans, times in UTC, addresses, examples of data, and what the server says of a browser. */
+/** No texts of the pages: names, plans, zones, addresses, examples of data, and what the server says of a browser. */
 const OTHERS =
-  /ipid|demo|UTC|Chrome on Linux|starter|growth|professional|custom|full|pat-eu1|\/book-a-demo|https?:\/\/\S+|[\da-f.:]{8,}/g
+  /ipid|demo|UTC|Europe\/Berlin|Chrome on Linux|starter|growth|professional|custom|full|pat-eu1|\/book-a-demo|https?:\/\/\S+|[\da-f.:]{8,}/g
 
 async function englishIn(page: Page): Promise<string[]> {
   const texts = (await page.evaluate(READ)) as string[]
