@@ -1,10 +1,12 @@
 import { type Static, Type } from 'typebox'
 
+type Errors = Readonly<Record<string, readonly [status: number, meaning: string]>>
+
 /**
- * The causes of answers of 400 and above, each with its status and what to do. A code never changes its meaning: programs decide by it, and
- * `detail` is for people. New ones may come, so a program treats an unknown one as its status.
+ * The causes of the API's answers of 400 and above, each with its status and what to do. A code never changes its meaning: programs decide by
+ * it, and `detail` is for people. New codes may come, so a program treats an unknown one as its status.
  */
-export const ERRORS = {
+export const API_ERRORS = {
   malformed_request: [400, 'The request is broken: its framing, its header or its first line'],
   malformed_url: [400, 'The path or the query is not percent-encoded UTF-8'],
   malformed_json: [400, 'The body is not JSON; the detail says where it breaks'],
@@ -16,19 +18,14 @@ export const ERRORS = {
   missing_key: [401, 'Send the key in the header x-api-key'],
   unknown_key: [401, 'The key is unknown or revoked, or it is not a whole key'],
   wrong_key_kind: [401, 'The key is valid, and of another kind than this path takes'],
-  not_signed_in: [401, 'The dashboard: sign in again'],
-  forbidden: [403, 'Not for this caller'],
   bad_signature: [403, "The signature of the body is missing, or not made with the source's secret"],
   unknown_path: [404, 'There is no such path: see /docs'],
   unknown_job: [404, 'There is no such job, or it has expired, or it is of another tenant'],
   unknown_event: [404, 'There is no such event, or it is of another tenant; the detail says why it may be so'],
   unknown_company: [404, 'There is no such company'],
-  unknown_workspace: [404, 'The dashboard: there is no such workspace'],
-  not_found: [404, 'The dashboard: this is not kept any more'],
   method_not_allowed: [405, 'The path does not have this method: see the header allow'],
   slow_body: [408, 'The body arrived too slowly: compress it, or send less at a time'],
   job_ended: [409, 'The job has ended already'],
-  conflict: [409, 'The dashboard: something else happened before; the detail says what'],
   body_too_large: [413, 'The body has too many bytes, as sent or decoded'],
   too_many_events: [413, 'More events than a request may have: send several'],
   too_many_addresses: [413, 'More addresses than a request may have: send several'],
@@ -41,7 +38,7 @@ export const ERRORS = {
   quota_exceeded: [429, 'The lookups of the day are used: they start anew at midnight UTC'],
   queue_full: [
     429,
-    'The service is behind, and takes nothing more for the moment: nothing is lost, wait for retry-after',
+    'The service takes nothing more for the moment. Nothing that it took is lost: wait for retry-after',
   ],
   too_many_jobs: [429, 'The tenant has as many unfinished jobs, or bytes in them, as it may: wait until one has ended'],
   too_many_questions: [429, 'Too many queries of companies or events are running: wait for retry-after'],
@@ -51,10 +48,21 @@ export const ERRORS = {
   store_unavailable: [500, 'A store does not answer: try again after retry-after'],
   slow_answer: [500, 'The answer took too long: try again with exponential backoff'],
   not_ready: [503, 'GET /readyz: the detail says what is missing'],
+} as const satisfies Errors
+
+/** Causes that only the dashboard answers. */
+const DASHBOARD_ERRORS = {
+  not_signed_in: [401, 'Sign in again'],
+  forbidden: [403, 'Not for this caller'],
+  unknown_workspace: [404, 'There is no such workspace'],
+  not_found: [404, 'This is no longer kept'],
+  conflict: [409, 'Something else happened before; the detail says what'],
   stopping: [503, 'The dashboard stops: try again'],
-  provider_unavailable: [503, 'The dashboard: the provider that signs people in does not answer: try again'],
-  too_much_work: [503, 'The dashboard: too many events to try this here'],
-} as const satisfies Readonly<Record<string, readonly [status: number, meaning: string]>>
+  provider_unavailable: [503, 'The provider that signs people in does not answer: try again'],
+  too_much_work: [503, 'Too many events to try this here'],
+} as const satisfies Errors
+
+export const ERRORS = { ...API_ERRORS, ...DASHBOARD_ERRORS }
 
 export type ErrorCode = keyof typeof ERRORS
 

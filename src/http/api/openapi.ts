@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import { ERROR_CODES, ERRORS, ErrorBody, type ErrorCode } from '../../../schemas/api/error.ts'
+import { API_ERRORS, ErrorBody } from '../../../schemas/api/error.ts'
 import type { ErrorStatus } from '../engine/http-error.ts'
 import { ERROR_MEANINGS } from '../route/errors.ts'
 import type { Content, Operation, OperationResponse } from '../route/operation.ts'
@@ -150,17 +150,18 @@ function contentObject({ type, schema, example }: Content): Record<string, unkno
 function errorResponse(status: string, meaning: string): Record<string, unknown> {
   const extra: HeaderName[] =
     status === '405' ? ['Allow'] : ['429', '500', '503'].includes(status) ? ['Retry-After'] : []
-  const codes = ERROR_CODES.filter((code) => isOfApi(code) && String(ERRORS[code][0]) === status)
+  const causes = Object.entries(API_ERRORS).filter(([, [of]]) => String(of) === status)
+  const code = causes[0]?.[0]
   const example =
     status === '422'
       ? {
           detail: 'events[3].ip is required',
-          code: codes[0],
+          code,
           errors: [{ path: 'events[3].ip', message: 'is required' }],
         }
-      : { detail: meaning, code: codes[0] }
+      : { detail: meaning, code }
   return {
-    description: [`${meaning}.`, ...codes.map((code) => `- \`${code}\`: ${ERRORS[code][1]}`)].join('\n'),
+    description: [`${meaning}.`, ...causes.map(([name, [, about]]) => `- \`${name}\`: ${about}`)].join('\n'),
     headers: headerRefs(['X-Request-Id', ...extra]),
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' }, example } },
   }
@@ -170,11 +171,6 @@ function errorResponse(status: string, meaning: string): Record<string, unknown>
 function ownError(status: ErrorStatus): Record<string, unknown> {
   const description = `${ERROR_MEANINGS[status]}. In the form of the tool`
   return { description, headers: headerRefs(['X-Request-Id']), content: { '*/*': {} } }
-}
-
-/** Some codes are the dashboard's only. */
-function isOfApi(code: ErrorCode): boolean {
-  return code !== 'not_signed_in' && code !== 'forbidden' && !ERRORS[code][1].startsWith('The dashboard')
 }
 
 /** Our own formats under the names that tools know. */

@@ -11,9 +11,9 @@ import { createServer, type HttpServer, type ServerOptions, type Target } from '
 import type { ClientOf } from '../engine/traffic.ts'
 import { trustedProxies } from '../engine/trusted-proxies.ts'
 import { errorResponse, explainAs } from '../route/errors.ts'
-import { assertParameters } from '../route/query.ts'
+import { assertParameters, parseQuery } from '../route/query.ts'
 import type { KeyedRoute, OpenRoute, Route } from '../route/route.ts'
-import { whyNoCaller } from './no-caller.ts'
+import { noCallerError } from './no-caller.ts'
 import { clientNetwork, UnknownKeys } from './unknown-keys.ts'
 
 export type { HttpServer } from '../engine/server.ts'
@@ -56,7 +56,7 @@ function respond(route: Route, exchange: Exchange, guards: Guards): HttpResponse
     exchange.assertBody()
     return route.handle(exchange)
   }
-  // Answers to a key are nobody else's (RFC 9111 section 3.5 speaks of `authorization` only).
+  // Caches know only `authorization` as a sign of a caller (RFC 9111 section 3.5).
   if (route.sourceKind === undefined) exchange.addHeader('cache-control', 'no-store')
   return andThen(callerOf(route, exchange, guards), (caller) => admit(route, exchange, caller, guards))
 }
@@ -109,7 +109,7 @@ function refusal({ keyOf, sourceKind }: KeyedRoute, { request }: Exchange, calle
       : wrongKind(`the key is that of a source of kind ${caller.source.kind}, and this path takes ${sourceKind}`)
   }
   if (caller !== undefined) return wrongKind('this path takes a source key: ./ipid source create makes one')
-  return keyOf === undefined ? whyNoCaller(request) : new HttpError('unknown_key', 'the key is missing or not valid')
+  return keyOf === undefined ? noCallerError(request) : new HttpError('unknown_key', 'the key is missing or not valid')
 }
 
 function handle(
@@ -129,7 +129,7 @@ function handle(
     route.bodyMaxBytes === undefined &&
     route.sourceKind === undefined
   )
-    assertParameters(route.operation, query)
+    assertParameters(route.operation, parseQuery(query))
   return route.handle(exchange, caller)
 }
 

@@ -26,14 +26,14 @@ export function parseQuery(query: string): Query {
 }
 
 /**
- * Refuses a parameter that an operation does not have: a misspelt option would change nothing, and nobody would see it. An operation
- * without any has none that could be misspelt.
- * @throws HttpError 400 as `parseQuery`; 422 with the nearest name
+ * Refuses a parameter that an operation does not have: a misspelt option would change nothing, without a sign. An operation without
+ * parameters has none that could be misspelt.
+ * @throws HttpError 422 with the nearest name
  */
-export function assertParameters({ parameters = [], takesTerms = false }: Operation, query: string): void {
+export function assertParameters({ parameters = [], takesTerms = false }: Operation, query: Query): void {
   const known = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name] : []))
   if (known.length === 0 || takesTerms) return
-  const unknown = [...parseQuery(query).keys()].filter((name) => !known.includes(name))
+  const unknown = [...query.keys()].filter((name) => !known.includes(name))
   if (unknown.length === 0) return
   throw schemaError(unknown.map((name) => ({ path: cutText(name, NAME_MAX_CHARS), message: unknownName(name, known) })))
 }

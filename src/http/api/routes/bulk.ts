@@ -34,7 +34,7 @@ export function bulkRoute(parts: BulkParts): Route {
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
       const query = parseQuery(exchange.request.query)
       const request = mergeRequest(await exchange.text(), query)
-      assertParameters(operation, exchange.request.query)
+      assertParameters(operation, query)
       assertObject(request, '{"ips": ["203.0.113.7"]}', { array: `, as jq '{ips: .}' makes it` })
       assertCount(request)
       assertSchema(validate, request)

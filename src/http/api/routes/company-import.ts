@@ -42,7 +42,7 @@ export function companyImportRoute(imports: Pick<CompanyImports, 'import'>): Rou
 /** @throws HttpError 422 for a parameter that is given twice */
 function choiceOf(text: string): object {
   const query = parseQuery(text)
-  assertParameters(operation, text)
+  assertParameters(operation, query)
   const one = (name: string) => {
     const value = single(query, name)
     return value === undefined ? {} : { [name]: value }

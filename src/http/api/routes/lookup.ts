@@ -26,8 +26,9 @@ export interface LookupParts {
 /** `POST /v1/lookup`, and `GET` with query parameters alone: looks up one address. Stores nothing. */
 export function lookupRoutes({ lookups, quota }: LookupParts): Route[] {
   const validate = compileValidator(LookupRequest)
-  const fullRequest = (text: string, query: string): LookupRequest => {
-    const request = mergeRequest(text, parseQuery(query))
+  const fullRequest = (text: string, queryText: string): LookupRequest => {
+    const query = parseQuery(queryText)
+    const request = mergeRequest(text, query)
     assertParameters(operation, query)
     assertObject(request, '{"ip": "203.0.113.7"}', { array: '; /v1/bulk takes several addresses', string: '' })
     assertSchema(validate, request)

@@ -1,14 +1,12 @@
 import { HttpError } from '../../../http/engine/http-error.ts'
 
 const TAKES = 'send NDJSON, one event a line, or text/csv'
+const CONVERT = `${TAKES}: DuckDB, for example, converts it with COPY … TO 'events.ndjson' (FORMAT json)`
 
 /** Types of bodies that have no lines. Any other name is taken, because most clients send one of their own. */
 const TYPES: readonly (readonly [type: RegExp, remedy: string])[] = [
   [/^multipart\//i, `${TAKES}, as the body itself: curl --data-binary @FILE, and not curl -F`],
-  [
-    /parquet|avro|orc|arrow/i,
-    `${TAKES}: DuckDB, for example, converts it with COPY … TO 'events.ndjson' (FORMAT json)`,
-  ],
+  [/parquet|avro|orc|arrow/i, CONVERT],
   [/excel|spreadsheet|officedocument/i, `${TAKES}: save the sheet as CSV`],
   [/^application\/(?:zip|x-zip-compressed|zstd|x-bzip2|x-7z-compressed|x-tar|pdf)$/i, TAKES],
   [/^(?:image|video|audio|font)\//i, TAKES],
@@ -19,7 +17,7 @@ const BEGINNING_BYTES = 64
 
 /** First bytes of files that have no lines, as Latin-1. */
 const BEGINNINGS: readonly (readonly [bytes: string, name: string, remedy: string])[] = [
-  ['PAR1', 'Parquet', TYPES[1]![1]],
+  ['PAR1', 'Parquet', CONVERT],
   ['ORC', 'ORC', TAKES],
   ['Obj\x01', 'Avro', TAKES],
   ['PK\x03\x04', 'a ZIP file or a workbook', `${TAKES}: unpack it, or save the sheet as CSV`],

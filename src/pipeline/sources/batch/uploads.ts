@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { BATCH_LIMITS, BatchAccepted } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
 import type { Operation } from '../../../http/route/operation.ts'
-import { assertParameters } from '../../../http/route/query.ts'
+import { assertParameters, parseQuery } from '../../../http/route/query.ts'
 import type { Source, SourceRoute } from '../../declaration/source.ts'
 import { csvBody, csvChoice } from './csv-body.ts'
 import { FILE_LIMITS } from './files/converted-file.ts'
@@ -13,7 +13,7 @@ import { assertTextType } from './other-types.ts'
 import { readChunk } from './read-chunk.ts'
 import { receiveUpload } from './receive-upload.ts'
 
-const DATE_ORDER = Type.Union(DATE_ORDERS.map((order) => Type.Literal(order)))
+const DATE_ORDER_SCHEMA = Type.Union(DATE_ORDERS.map((order) => Type.Literal(order)))
 
 const uploadOperation: Operation = {
   id: 'uploadBatch',
@@ -39,14 +39,14 @@ const uploadOperation: Operation = {
       in: 'query',
       required: false,
       description: 'For text/csv: how to read a date such as 01/02/2026. Without it, such a row is rejected',
-      schema: DATE_ORDER,
+      schema: DATE_ORDER_SCHEMA,
     },
     {
       name: 'date-order',
       in: 'query',
       required: false,
       description: 'The name of `date_order` in version 0.2',
-      schema: DATE_ORDER,
+      schema: DATE_ORDER_SCHEMA,
       deprecated: true,
     },
   ],
@@ -81,7 +81,7 @@ const uploadRoute: SourceRoute = {
       const choice = csvChoice(head.contentType, query)
       const events = choice === undefined ? ndjsonBody(exchange.stream()) : csvBody(exchange.stream(), choice)
       const { jobId, received } = await receiveUpload(jobs, caller.tenant, events, {
-        whole: async () => assertParameters(uploadOperation, query),
+        whole: async () => assertParameters(uploadOperation, parseQuery(query)),
         commit: () => exchange.commit(),
         ...(choice !== undefined && { file: { bytesMax: FILE_LIMITS.eventBytesMax } }),
       })
