@@ -24,7 +24,9 @@ import {
   isAlert,
   isDigest,
   isExportMail,
+  isSubscription,
   RedisAlerts,
+  type Subscription,
 } from './redis/alert-store.ts'
 import { RedisDeliveries } from './redis/delivery-store.ts'
 import { newDelivery } from './redis/occurrence-store.ts'
@@ -278,10 +280,10 @@ export class AlertAdmin {
     tenantId: string,
     id: string,
     key: string,
-  ): Promise<Digest | ExportMail | 'gone' | 'invalid' | 'sealed'> {
+  ): Promise<Subscription | 'gone' | 'invalid' | 'sealed'> {
     if (!TENANT_ID.test(tenantId) || !ALERT_ID.test(id)) return 'invalid'
     const found = await this.#options.alerts.get(tenantId, id)
-    if (found === undefined || !(isDigest(found) || isExportMail(found))) return 'gone'
+    if (found === undefined || !isSubscription(found)) return 'gone'
     const expected = this.#linkKeyOf(found)
     if (expected === undefined) return 'sealed'
     const [one, other] = [Buffer.from(expected), Buffer.from(key)]
@@ -304,7 +306,7 @@ export class AlertAdmin {
   }
 
   /** Ends a subscription at the request of its receiver: a new one has to be confirmed again. */
-  async unsubscribe(subscription: Digest | ExportMail): Promise<void> {
+  async unsubscribe(subscription: Subscription): Promise<void> {
     const { tenantId, target: address } = subscription
     // First: killed in between, a repeat of the request still finds the subscription.
     await this.#options.addresses.forget({ tenantId, address })

@@ -1,9 +1,8 @@
 import type { ProcessContext } from '../process/context.ts'
 import type { Service } from '../run/service.ts'
-import { UTC } from '../run/time-zone.ts'
 import { Membership } from '../stores/redis/membership.ts'
 import { RedisTenantStore } from '../tenants/redis/tenant-store.ts'
-import { zoneOfTenant } from '../tenants/tenancy.ts'
+import { zonesByTenant } from '../tenants/tenancy.ts'
 import { DaysBuilder } from './builder.ts'
 import { DayTables } from './day-tables.ts'
 import { createDaysMetrics } from './metrics.ts'
@@ -17,10 +16,6 @@ export function daysRole(context: ProcessContext): Service[] {
   const redis = context.connectLoop('days')
   const records = new RedisDaysRecords(redis)
   const tenants = new RedisTenantStore(redis)
-  const zones = async () =>
-    new Map(
-      (await tenants.listTenants()).flatMap((one) => (zoneOfTenant(one) === UTC ? [] : [[one.id, zoneOfTenant(one)]])),
-    )
   const tables = new DayTables({ url, cluster, hosts })
   const measures = createDaysMetrics(metrics, () => records.read(), clock)
   const lease = new Membership({ client: leases, name: 'days', processName, log }).share(0)
@@ -28,7 +23,7 @@ export function daysRole(context: ProcessContext): Service[] {
     lease,
     tables,
     records,
-    zones,
+    zones: async () => zonesByTenant(await tenants.listTenants()),
     clock,
     log,
     onBuilt: (count) => measures.built(count),

@@ -53,6 +53,11 @@ export function zoneOfTenant(tenant: Pick<Tenant, 'timeZone'> | undefined): stri
   return tenant?.timeZone ?? UTC
 }
 
+/** Zones by tenant, of those that are not in UTC. */
+export function zonesByTenant(tenants: readonly Tenant[]): ReadonlyMap<string, string> {
+  return new Map(tenants.flatMap((one) => (zoneOfTenant(one) === UTC ? [] : [[one.id, zoneOfTenant(one)] as const])))
+}
+
 /** Reads the zone of a tenant for each call, so that a change holds at once. */
 export function zonesOf(tenants: { getTenant(id: string): Promise<Tenant | undefined> }): ZoneOf {
   return async (tenantId) => zoneOfTenant(await tenants.getTenant(tenantId))

@@ -31,6 +31,13 @@ export function isExportMail(alert: Alert): alert is ExportMail {
   return alert.on === 'export'
 }
 
+/** A subscription, which a link in its mails ends. */
+export type Subscription = Digest | ExportMail
+
+export function isSubscription(alert: Alert): alert is Subscription {
+  return isDigest(alert) || isExportMail(alert)
+}
+
 /** An alert, as opposed to a subscription. */
 export type FiringAlert = Alert & { readonly on: AlertType }
 

@@ -1,5 +1,5 @@
 import type { AlertAdmin } from '../../alerts/admin.ts'
-import { type Digest, type ExportMail, isDigest } from '../../alerts/redis/alert-store.ts'
+import { isDigest, type Subscription } from '../../alerts/redis/alert-store.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
 import { escaped } from '../../run/escaped.ts'
@@ -13,7 +13,6 @@ interface UnsubscribingOptions {
   readonly persisted: () => Promise<void>
 }
 
-type Subscription = Digest | ExportMail
 type Ended = Exclude<Awaited<ReturnType<AlertAdmin['subscriptionOfLink']>>, Subscription>
 
 const ENDED: Readonly<Record<Ended, readonly [status: number, text: string]>> = {

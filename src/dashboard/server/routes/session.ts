@@ -1,8 +1,7 @@
 import type { SessionAnswer } from '../../../../schemas/dashboard/session.ts'
 import { SAMPLE_TENANT } from '../../../../schemas/tenant.ts'
-import { UTC } from '../../../run/time-zone.ts'
 import type { TenantStore } from '../../../tenants/stores.ts'
-import { type Tenant, zoneOfTenant } from '../../../tenants/tenancy.ts'
+import { type Tenant, zonesByTenant } from '../../../tenants/tenancy.ts'
 import type { Favicons } from '../../favicons/favicons.ts'
 import { visibleTenant } from '../access.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
@@ -22,12 +21,10 @@ async function sampleOf(tenants: SessionDependencies['tenants'], session: Sessio
 }
 
 /** @param own tenants of an operator */
-async function zonesOf(tenants: SessionDependencies['tenants'], { tenant }: Session, own: readonly Tenant[]) {
+async function visibleZones(tenants: SessionDependencies['tenants'], { tenant }: Session, own: readonly Tenant[]) {
   const member = tenant === undefined ? undefined : await tenants.getTenant(tenant.id)
   const visible = tenant === undefined ? own : member === undefined ? [] : [member]
-  return Object.fromEntries(
-    visible.flatMap((one) => (zoneOfTenant(one) === UTC ? [] : [[one.id, zoneOfTenant(one)] as const])),
-  )
+  return Object.fromEntries(zonesByTenant(visible))
 }
 
 /** `GET /api/session`: role, name and visible tenants of the session. */
@@ -42,7 +39,7 @@ export function sessionRoute({ tenants, version, apiUrl, favicons }: SessionDepe
         role: session.role,
         name: session.name ?? null,
         tenants: session.tenant === undefined ? own.map(({ id }) => id) : [session.tenant.id],
-        time_zones: await zonesOf(tenants, session, own),
+        time_zones: await visibleZones(tenants, session, own),
         sample: await sampleOf(tenants, session),
         csrf_token: session.csrfToken,
         version,
