@@ -1,11 +1,12 @@
 import { Ellipsis, MailPlus, Send, Trash2 } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import type { DigestsAnswer, ListedDigest, SubscribeBody } from '../../../../../schemas/dashboard/digests.ts'
+import { AddressInput } from '../../components/address-input.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { HowOften, TimeOfDay } from '../../components/schedule-fields.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { Button, IconButton } from '../../design/button.tsx'
-import { Checkbox, FieldError, Select, TextInput } from '../../design/field.tsx'
+import { Checkbox, FieldError, Select } from '../../design/field.tsx'
 import { Grid, Row, Stack, Text } from '../../design/layout.tsx'
 import { EmptyState, Problem, sentence } from '../../design/notice.tsx'
 import { Card, Page } from '../../design/page.tsx'
@@ -117,14 +118,8 @@ function Subscribe({ path, own, onDone }: SubscribeProps) {
       <Card title={texts.subscribe}>
         <Stack>
           <Grid min={260}>
-            <TextInput
+            <AddressInput
               label={texts.address}
-              type="email"
-              required
-              maxLength={320}
-              placeholder="you@example.com"
-              autocomplete="email"
-              spellcheck={false}
               value={address}
               error={errorOf('target')}
               hint={texts.confirms}

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { ExportMailListed, ListedExport, MailExportBody } from '../../../../../schemas/dashboard/exports.ts'
+import { AddressInput } from '../../components/address-input.tsx'
 import { Button } from '../../design/button.tsx'
 import { Dialog } from '../../design/dialog.tsx'
-import { Checkbox, FieldError, TextInput } from '../../design/field.tsx'
+import { Checkbox, FieldError } from '../../design/field.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Table } from '../../design/table.tsx'
 import { toast } from '../../design/toast.tsx'
@@ -64,14 +65,8 @@ export function MailsDialog({ tenant, shown, canEmail, own, onChanged, onClose }
             }}
           >
             <Stack gap={3}>
-              <TextInput
+              <AddressInput
                 label={texts.address}
-                type="email"
-                required
-                maxLength={320}
-                placeholder="you@example.com"
-                autocomplete="email"
-                spellcheck={false}
                 value={address}
                 error={sending.field === 'target' ? sending.error : undefined}
                 hint={texts.confirms}
