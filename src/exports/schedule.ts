@@ -31,7 +31,7 @@ export function upcomingDue(one: Schedule, nowMs: number, days: number, zone = U
   return found
 }
 
-/** Shortest time between two due times. A change of the zone moves a time by up to 26 hours, which is not the next day or week. */
+/** Shortest time between two files. A change of the zone makes the same day or week due again some hours later. */
 const APART_MS = { day: 0.5 * DAY_MS, week: 2 * DAY_MS } as const
 
 /** Whether a due time is of a later day or week than the last one, also when the zone has changed in between. */

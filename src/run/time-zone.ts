@@ -22,11 +22,11 @@ const NOT_IN_CLICKHOUSE: ReadonlySet<string> = new Set(['America/Coyhaique'])
 /** Whether a text is the name of a zone, in upper and lower case as IANA writes it. An offset such as +01:00 is none. */
 export function isTimeZone(name: string): boolean {
   if (NOT_IN_CLICKHOUSE.has(name)) return false
-  if (name === UTC || Intl.supportedValuesOf('timeZone').includes(name)) return true
-  // One that differs from it in upper and lower case only is not found by ClickHouse, nor are the short folders.
+  const listed = Intl.supportedValuesOf('timeZone')
+  if (name === UTC || listed.includes(name)) return true
+  // Intl finds names in any case, and ClickHouse does not: US/Pacific has a folder in capitals.
   const lower = name.toLowerCase()
-  if (/^(?:Us|Etc|Gb|Nz|Prc|Roc|Rok)\//.test(name)) return false
-  if (Intl.supportedValuesOf('timeZone').some((known) => known.toLowerCase() === lower)) return false
+  if (/^(?:Us|Etc)\//.test(name) || listed.some((known) => known.toLowerCase() === lower)) return false
   const words = name.split('/')
   // Intl lists one name of each zone: Asia/Calcutta, and not Asia/Kolkata.
   if (words.length < 2 || !words.every((word) => WORDS.test(word))) return false

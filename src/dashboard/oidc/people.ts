@@ -9,8 +9,8 @@ interface OidcPeopleOptions {
 }
 
 /**
- * Which people of the lists an account signs in. The first time, it is the e-mail address that finds them, and ties them to the account; from then
- * on, it is the account alone. So nobody becomes another person because an address was given to somebody else.
+ * Which people of the lists an account signs in. The first time, the e-mail address finds them, and ties them to the account; from then on,
+ * only the account does. So the new owner of an address does not become the person who had it before.
  */
 export class OidcPeople {
   readonly #options: OidcPeopleOptions

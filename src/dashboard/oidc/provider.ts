@@ -148,7 +148,7 @@ export class OidcProvider {
     // Many providers have the claims of a scope there only (OpenID Connect Core 1.0, 5.4).
     const canAsk = config.serverMetadata().userinfo_endpoint !== undefined
     const more = hasAll || !canAsk ? undefined : await client.fetchUserInfo(config, tokens.access_token, subject)
-    // Either may know it best: an address that one of them doubts is nobody's.
+    // An address that either of them doubts signs in no person.
     const isDoubted = [claims, more].some((one) => one?.email_verified === false || one?.email_verified === 'false')
     // Both of one answer: it is about this address that the provider says whether it is verified.
     const { email, email_verified: said } = more?.email === undefined ? claims : more

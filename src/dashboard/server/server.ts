@@ -178,7 +178,7 @@ class Gate {
     const start = endpoint(oidcPath, (exchange) => providing.start(exchange))
     const waysPath = '/sign-in/ways'
     const ways: SignInWays = { can_email: mails !== undefined, provider: oidc?.provider.name ?? null }
-    const told = { status: 200, body: JSON.stringify(ways), headers: { 'cache-control': 'no-store' } }
+    const waysAnswer = { status: 200, body: JSON.stringify(ways), headers: { 'cache-control': 'no-store' } }
     const requesting = new LinkRequests(mails, clock)
     const mailPath = '/sign-in/mail'
     const request = endpoint(mailPath, (exchange) => requesting.take(exchange))
@@ -190,7 +190,7 @@ class Gate {
     return [
       { method: 'GET', path: inPath, endpoint: endpoint(inPath, (exchange) => signing.open(exchange)) },
       { method: 'POST', path: inPath, endpoint: { ...confirm, bodyMaxBytes: FORM_MAX_BYTES } },
-      { method: 'GET', path: waysPath, endpoint: endpoint(waysPath, async () => told) },
+      { method: 'GET', path: waysPath, endpoint: endpoint(waysPath, async () => waysAnswer) },
       { method: 'POST', path: oidcPath, endpoint: { ...start, bodyMaxBytes: FORM_MAX_BYTES } },
       { method: 'GET', path: oidcPath, endpoint: endpoint(oidcPath, (exchange) => providing.finish(exchange)) },
       { method: 'POST', path: mailPath, endpoint: { ...request, bodyMaxBytes: FORM_MAX_BYTES } },

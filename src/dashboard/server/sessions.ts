@@ -80,7 +80,7 @@ export const LINK_MS = 600_000
 export const SESSION_MS = 43_200_000
 /** Most links and sessions of a list. */
 export const SIGN_INS_MAX = 2_000
-/** Most sessions of a person: without a limit, one person fills the list of the tenant, and nobody else gets in. */
+/** Most sessions of a person: without a limit, one person could fill the list of the tenant and keep all others out. */
 export const SESSIONS_OF_PERSON_MAX = 20
 /** Most open links that a person asked for, in a tenant. */
 export const ASKED_LINKS_MAX = 5

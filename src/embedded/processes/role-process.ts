@@ -39,7 +39,7 @@ const REST_SEMI_SPACE_MIB = 8
  * process that reads streams would collect after every 8 MiB from Redis: twice a second, for a third of its time.
  */
 const HEAP_GROWTH_PERCENT = 300
-/** In processes that read no streams: after 300,000 lookups an ingress takes 300 MB with it, and 530 MB with 300 %. */
+/** Of processes that read no streams. After 300,000 lookups an ingress has 300 MB; with 300 percent it has 530 MB. */
 const ANSWERING_HEAP_GROWTH_PERCENT = 40
 const READS_STREAMS: ReadonlySet<string> = new Set(['process', 'sink', 'batch', 'archive'])
 

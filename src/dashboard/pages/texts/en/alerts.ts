@@ -20,7 +20,7 @@ export const alerts = {
     remove: 'Remove alert',
     notSent: (waiting: number) =>
       `${counted(waiting, 'message')} that ${waiting === 1 ? 'waits is' : 'wait are'} not sent. Sent messages stay in the list.`,
-    reportsNothing: 'It reports nothing any more. Sent messages stay in the list.',
+    reportsNothing: 'It no longer reports anything. Sent messages stay in the list.',
     final: 'This cannot be undone. To stop it for a while, pause it.',
     finalWithSecret: 'This cannot be undone: a new alert has another secret. To stop it for a while, pause it.',
   },
@@ -74,11 +74,11 @@ export const alerts = {
     sendsNothing: (address: string) => `Sends nothing until ${address} opens the link in our mail and confirms.`,
     on: 'on',
     paused: 'paused',
-    ended: (address: string) => `${address} gets this digest no more.`,
+    ended: (address: string) => `${address} no longer gets this digest.`,
     unsubscribeOf: (address: string) => `Unsubscribe ${address}?`,
     subscribeAgain: 'Subscribe the address again to continue.',
-    noLonger: 'The digest is not sent there any more.',
-    noLongerOf: (segment: string) => `The digest of ${segment} is not sent there any more.`,
+    noLonger: 'This address no longer gets the digest.',
+    noLongerOf: (segment: string) => `This address no longer gets the digest of ${segment}.`,
   },
   message: {
     title: 'Message',

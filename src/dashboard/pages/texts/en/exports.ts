@@ -96,7 +96,7 @@ export const exports = {
     gets: (address: string, files: string) => `${address} gets ${files}.`,
     getsAfter: (address: string, files: string) =>
       `${address} gets a mail with a link that confirms, and after that ${files}.`,
-    ended: (address: string) => `${address} gets no more files.`,
+    ended: (address: string) => `${address} no longer gets its files.`,
     asked: (address: string) => `${address} gets a mail with a link that confirms.`,
     receiversOf: (name: string) => `Receivers of ${name}`,
     receiver: 'Receiver',
@@ -108,7 +108,7 @@ export const exports = {
   words: {
     mail: {
       unconfirmed: (address: string) => `${address} gets files once it has confirmed by the link in our mail.`,
-      paused: (address: string, reason: string) => `${address} gets no more files: ${reason}`,
+      paused: (address: string, reason: string) => `${address} no longer gets its files: ${reason}`,
       failed: (address: string, problem: string) => `The mail to ${address} failed and is tried again: ${problem}`,
       onItsWay: (address: string) => `A mail to ${address} is on its way.`,
       none: 'No mail yet.',

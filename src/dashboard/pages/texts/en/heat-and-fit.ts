@@ -36,7 +36,7 @@ export const heatAndFit = {
       'Say what your good companies have in common. More than half of the good signs make a good fit, one of them an OK fit, none a poor one. A sign against a company makes it a poor fit.',
     history: 'History of fit',
     none: 'Nothing was said about fit yet.',
-    noFit: 'Companies have no fit any more.',
+    noFit: 'Companies no longer have a fit.',
     haveFit: 'All companies have their fit now.',
     signs: 'Signs',
     sign: 'Sign',

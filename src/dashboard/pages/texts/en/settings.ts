@@ -175,7 +175,7 @@ export const settings = {
     page: 'Page',
     matches: 'Matches',
     removeOf: (page: string) => `Remove ${page}`,
-    removed: (page: string) => `${page} is no intent page any more.`,
+    removed: (page: string) => `${page} is no longer an intent page.`,
     noneRead: (days: number) => `No page read in ${days} days`,
     addTitle: 'Add an intent page',
     added: (page: string) => `${page} is an intent page now.`,

@@ -2,7 +2,7 @@ import { parts, type Wrap } from '../parts.ts'
 
 export const sharedLinks = {
   page: {
-    ended: (name: string) => `The link to ${name} does not work any more.`,
+    ended: (name: string) => `The link to ${name} no longer works.`,
     title: 'Shared links',
     about: 'Lists and companies that people without an account can read. A link also ends when its maker is removed.',
     none: 'Nothing is shared',
