@@ -98,18 +98,25 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const basis = await readBasis(reader, tenant, 'pages', zone)
   const rows = isCompanyEvent(basis, companyId)
   const ofIt = inCompanyIds(basis, [companyId])
-  const [found] = await reader.rows<StoredCompanyRow>(companySql(basis, companyId), of)
-  if (found === undefined) return undefined
-  const { from, to } = shownDays(dayIn(zone, Date.parse(found.last_seen)), days, dayIn(zone, nowMs))
-  const within = { ...of, from, to }
   const inDays = eventsWithin(WITHIN, zone)
+  const askAllTime = async () => {
+    // None: its first event comes between the questions.
+    const [sets = { visits: 0, unique_ips: 0 }] = await reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of)
+    const [touches] = await reader.rows<ShownTouches>(touchesSql(basis, ofIt), of)
+    const [heat] = await reader.rows<HeatRow>(heatSql(basis, ofIt), of)
+    return { sets, touches, heat }
+  }
+  const askShownDays = async () => {
+    const [found] = await reader.rows<StoredCompanyRow>(companySql(basis, companyId), of)
+    if (found === undefined) return undefined
+    const { from, to } = shownDays(dayIn(zone, Date.parse(found.last_seen)), days, dayIn(zone, nowMs))
+    return { found, from, to, counts: await reader.rows<Count>(countsOf(rows + inDays, zone), { ...of, from, to }) }
+  }
   // Two at a time, so that one call does not wait for its own slots.
-  const [[[sets], [touches]], counts] = await Promise.all([
-    reader
-      .rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of)
-      .then(async (found) => [found, await reader.rows<ShownTouches>(touchesSql(basis, ofIt), of)] as const),
-    reader.rows<Count>(countsOf(rows + inDays, zone), within),
-  ])
+  const [{ sets, touches, heat }, shown] = await Promise.all([askAllTime(), askShownDays()])
+  if (shown === undefined) return undefined
+  const { found, from, to, counts } = shown
+  const within = { ...of, from, to }
   const kind = (name: string) => counts.filter((count) => count.kind === name)
   const sources = (name: string) =>
     kind(name)
@@ -117,14 +124,12 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
       .map(({ value, events }) => ({ value, events }))
   const perDay = kind('days').map(({ value, events, visits }) => ({ day: value, events, visits }))
   perDay.sort((a, b) => (a.day < b.day ? -1 : 1))
-  const [events, [[heat], accounts]] = await Promise.all([
+  const [events, accounts] = await Promise.all([
     reader.rows<EventRow>(eventsOf(rows + inDays), { ...within, from: recentFrom(perDay) ?? from }),
-    reader
-      .rows<HeatRow>(heatSql(basis, ofIt), of)
-      .then(async (found) => [found, await reader.rows<CompanySource>(accountsOf(rows + inDays), within)] as const),
+    reader.rows<CompanySource>(accountsOf(rows + inDays), within),
   ])
   return {
-    company: { ...rowOf(found, found.stored), ...sets!, heat: heat?.heat ?? 0, ...shownTouches(touches) },
+    company: { ...rowOf(found, found.stored), ...sets, heat: heat?.heat ?? 0, ...shownTouches(touches) },
     heat: heatOf(heat),
     accounts: [...accounts],
     from,
