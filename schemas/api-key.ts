@@ -68,7 +68,7 @@ export type SourceFacts = Static<typeof SourceFacts>
  * minute.
  */
 export const ApiKeyRecord = Type.Object({
-  prefix: Type.String({ description: 'First 12 characters of the raw key; of a source its id' }),
+  prefix: Type.String({ description: 'First 12 characters of the raw key, of a test key 17; of a source its id' }),
   tenant_id: Type.String(),
   created_at: Type.String({ description: 'ISO 8601, UTC' }),
   revoked_at: Type.Optional(Type.String({ description: 'ISO 8601, UTC' })),

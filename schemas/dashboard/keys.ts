@@ -2,7 +2,8 @@ import { type Static, Type } from 'typebox'
 
 /** An API key as a page lists it. */
 export const ListedKey = Type.Object({
-  prefix: Type.String({ description: 'First 12 characters of the raw key, then bullets' }),
+  prefix: Type.String({ description: 'First 12 characters of the raw key, of a test key 17, then bullets' }),
+  test: Type.Boolean({ description: 'Whether nothing that comes with it is stored' }),
   created_at: Type.String({ description: 'ISO 8601, UTC' }),
   made_by: Type.Union([Type.String(), Type.Null()], {
     description: 'Name or role of its maker; null: the command line, or an earlier version',
@@ -33,8 +34,20 @@ export const KeysAnswer = Type.Object({
 })
 export type KeysAnswer = Static<typeof KeysAnswer>
 
-/** `POST /api/tenants/:tenant/keys`. The key is shown only here. */
-export const CreatedKeyAnswer = Type.Object({ key: Type.String(), prefix: Type.String(), created_at: Type.String() })
+/** `POST /api/tenants/:tenant/keys` */
+export const CreateKeyBody = Type.Object(
+  { test: Type.Optional(Type.Boolean({ description: 'Makes a test key. Default: false' })) },
+  { additionalProperties: false },
+)
+export type CreateKeyBody = Static<typeof CreateKeyBody>
+
+/** The key is shown only here. */
+export const CreatedKeyAnswer = Type.Object({
+  key: Type.String(),
+  prefix: Type.String(),
+  test: Type.Boolean(),
+  created_at: Type.String(),
+})
 export type CreatedKeyAnswer = Static<typeof CreatedKeyAnswer>
 
 /** `POST /api/tenants/:tenant/keys/revoke` answers with the revoked key. */

@@ -31,6 +31,8 @@ interface CreatedKey {
   readonly tenant_id: string
   /** ISO 8601, UTC. */
   readonly created_at: string
+  /** Only of a test key. */
+  readonly test?: true
 }
 
 /** A source at the only moment when its server key is shown. */
@@ -155,13 +157,23 @@ export class TenantAdmin {
     return changed
   }
 
-  /** Creates a key. No store has its raw form. @param madeBy user of the dashboard */
-  async createKey(tenantId: string, madeBy?: Maker): Promise<CreatedKey> {
+  /**
+   * Creates a key. No store has its raw form.
+   * @param madeBy user of the dashboard
+   * @param isTest see `isTestKey`
+   */
+  async createKey(tenantId: string, madeBy?: Maker, isTest = false): Promise<CreatedKey> {
     const { key, prefix, createdAt } = await this.#newKey(tenantId, madeBy, () => {
-      const made = generateRawKey()
+      const made = generateRawKey(isTest)
       return { key: made, prefix: barePrefix(made) }
     })
-    return { key, prefix: displayPrefix(prefix), tenant_id: tenantId, created_at: createdAt }
+    return {
+      key,
+      prefix: displayPrefix(prefix),
+      tenant_id: tenantId,
+      created_at: createdAt,
+      ...(isTest && { test: true as const }),
+    }
   }
 
   async #newKey<K extends NewKey>(
@@ -299,7 +311,9 @@ function unknownTenant(name: string): never {
 function parseGivenPrefix(text: string): string {
   const bare = parsePrefix(text)
   if (bare === undefined) {
-    throw new InputError("a key's prefix must be ipid_ and 7 hexadecimal characters, as shown by `ipid key list`")
+    throw new InputError(
+      "a key's prefix must be ipid_ or ipid_test_ and 7 hexadecimal characters, as shown by `ipid key list`",
+    )
   }
   return bare
 }

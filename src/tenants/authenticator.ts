@@ -4,7 +4,7 @@ import { FALLBACK_PLAN, type Plan, type Plans, planOf } from '../../schemas/plan
 import type { Clock } from '../run/clock.ts'
 import { Loop } from '../run/loop.ts'
 import { Lifecycle, type Service } from '../run/service.ts'
-import { barePrefix, isRawKey } from './key.ts'
+import { barePrefix, isRawKey, isTestKey } from './key.ts'
 import type { CallerStore, KeyHolder, TenantChanges } from './stores.ts'
 import type { Authenticator, Caller, Tenant } from './tenancy.ts'
 
@@ -120,7 +120,8 @@ export class CachedAuthenticator implements Authenticator, Service {
   }
 
   #knownKey(rawKey: string, { tenant, source, keyHash }: KeyHolder, askedMs: number): KnownKey {
-    const key = source === undefined ? { keyPrefix: barePrefix(rawKey) } : { source }
+    const key =
+      source === undefined ? { keyPrefix: barePrefix(rawKey), ...(isTestKey(rawKey) && { isTest: true }) } : { source }
     return { caller: { tenant, plan: this.#planOf(tenant), ...key }, keyHash, askedMs }
   }
 

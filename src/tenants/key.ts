@@ -3,13 +3,26 @@ import { hash, randomBytes } from 'node:crypto'
 const KEY_PREFIX_CHARS = 12
 const BULLETS = '•'.repeat(8)
 
-const RAW_KEY = /^ipid_[0-9a-f]{64}$/
-const BARE_PREFIX = /^ipid_[0-9a-f]{7}$/
+const RAW_KEY = /^ipid_(?:test_)?[0-9a-f]{64}$/
+const BARE_PREFIX = /^ipid_(?:test_)?[0-9a-f]{7}$/
 const RAW_KEY_CHARS = 69
+const TEST = 'test_'
+const TEST_KEY_START = `ipid_${TEST}`
 
-/** A new raw key: `ipid_` and 64 hexadecimal characters, of 256 random bits. */
-export function generateRawKey(): string {
-  return `ipid_${randomBytes(32).toString('hex')}`
+/**
+ * A new raw key: `ipid_` and 64 hexadecimal characters, of 256 random bits.
+ * @param isTest begins with `ipid_test_` instead; see `isTestKey`
+ */
+export function generateRawKey(isTest = false): string {
+  return `${isTest ? TEST_KEY_START : 'ipid_'}${randomBytes(32).toString('hex')}`
+}
+
+/**
+ * Whether an API key, or its prefix, is for trying: nothing that comes with it is stored. Its text says so, and nothing else does: no
+ * change of a record can turn one sort into the other.
+ */
+export function isTestKey(text: string): boolean {
+  return text.startsWith(TEST_KEY_START)
 }
 
 /** A key of a source. The first 7 digits are the same in both of its keys, and are no secret. */
@@ -57,7 +70,7 @@ export function isSourceId(text: string): boolean {
 /** Whether a text has the form of an API key or of a source key. Other texts need no call to the store. */
 export function isRawKey(text: string): boolean {
   if (text.length === RAW_SOURCE_KEY_CHARS) return RAW_SOURCE_KEY.test(text)
-  return text.length === RAW_KEY_CHARS && RAW_KEY.test(text)
+  return (text.length === RAW_KEY_CHARS || text.length === RAW_KEY_CHARS + TEST.length) && RAW_KEY.test(text)
 }
 
 /** SHA-256 of a raw key, 64 hexadecimal characters. Stores have only this hash. */
@@ -65,9 +78,9 @@ export function hashKey(rawKey: string): string {
   return hash('sha256', rawKey, 'hex')
 }
 
-/** The first 12 characters. They identify a key. */
+/** The first 12 characters, of a test key 17. They identify a key. */
 export function barePrefix(rawKey: string): string {
-  return rawKey.slice(0, KEY_PREFIX_CHARS)
+  return rawKey.slice(0, KEY_PREFIX_CHARS + (isTestKey(rawKey) ? TEST.length : 0))
 }
 
 /** A prefix with bullets, as users see it. */

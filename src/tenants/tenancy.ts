@@ -81,8 +81,10 @@ export interface Caller {
   readonly plan: Plan
   /** The source whose key the request has; undefined: it has an API key, or is of the dashboard. */
   readonly source?: CallerSource | undefined
-  /** First 12 characters of the API key; undefined: the request has none. */
+  /** First characters of the API key (`barePrefix`); undefined: the request has none. */
   readonly keyPrefix?: string | undefined
+  /** Whether it has a test key: it is checked and answered like any other, and nothing of it is stored. Default: false. */
+  readonly isTest?: boolean
 }
 
 /** A source, as a request sees it. */
@@ -98,7 +100,7 @@ export interface CallerSource extends SourceFacts {
 
 /** An API key, without its raw form. */
 export interface ApiKey {
-  /** First 12 characters of the raw key, and 8 bullets. */
+  /** First characters of the raw key (`barePrefix`), and 8 bullets. */
   readonly prefix: string
   readonly tenantId: string
   readonly createdAt: string

@@ -176,13 +176,26 @@ test("a member manages the keys of one tenant, and no prefix reaches another ten
   assert.match(made.key, /^ipid_[0-9a-f]{64}$/)
   const list = async () => (await client.read<KeysAnswer>('/api/tenants/acme/keys')).keys
   assert.deepEqual(await list(), [
-    { prefix: made.prefix, created_at: made.created_at, made_by: 'admin', last_used: null, revoked_at: null },
+    {
+      ...{ prefix: made.prefix, test: false, created_at: made.created_at, made_by: 'admin' },
+      ...{ last_used: null, revoked_at: null },
+    },
   ])
+  const forTests = await post<CreatedKeyAnswer>(client, '/api/tenants/acme/keys', { test: true })
+  assert.match(forTests.key, /^ipid_test_[0-9a-f]{64}$/)
+  assert.deepEqual(
+    (await list()).map(({ prefix, test }) => [prefix, test]),
+    [
+      [forTests.prefix, true],
+      [made.prefix, false],
+    ],
+  )
+  await post(client, '/api/tenants/acme/keys/revoke', { prefix: forTests.prefix })
   const one = `/api/tenants/acme/keys/${made.key.slice(0, 12)}`
   assert.equal((await client.read<ListedKey>(one)).last_used, null)
   await store.recordUses(new Map([[hashKey(made.key), Date.UTC(2026, 10, 21)]]))
   assert.equal((await client.read<ListedKey>(one)).last_used, '2026-11-21T00:00:00.000Z')
-  assert.equal((await list())[0]!.last_used, '2026-11-21T00:00:00.000Z')
+  assert.equal((await list())[1]!.last_used, '2026-11-21T00:00:00.000Z')
 
   const foreign = await admin.createKey('other')
   const prefix = foreign.key.slice(0, 12)

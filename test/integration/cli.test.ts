@@ -111,6 +111,18 @@ test('commands reach the running instance', async () => {
   const key = await json('key', 'create', 'acme')
   assert.deepEqual(Object.keys(key).sort(), ['created_at', 'key', 'prefix', 'tenant_id'])
   assert.equal((await json('key', 'list', 'acme'))[0].revoked_at, null)
+  const testKey = await json('key', 'create', 'acme', '--test')
+  assert.match(testKey.key, /^ipid_test_[0-9a-f]{64}$/)
+  assert.deepEqual(
+    (await json('key', 'list', 'acme')).map((listed: { prefix: string; test: boolean }) => [
+      listed.prefix,
+      listed.test,
+    ]),
+    [
+      [key.prefix, false],
+      [testKey.prefix, true],
+    ],
+  )
   assert.notEqual((await json('key', 'revoke', key.prefix)).revoked_at, null)
 
   const { source_id } = await json('source', 'create', 'acme', 'segment', '--name', 'Shop')

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { BackpressureError } from '../../src/run/errors.ts'
-import { API_KEY, noCompanies, startHttp } from '../support/http.ts'
+import { API_KEY, noCompanies, noData, startHttp } from '../support/http.ts'
 import { freeQuota } from '../support/lookups.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { startTenants } from '../support/tenants.ts'
+import { until } from '../support/until.ts'
 
 /** So slow that no tokens flow in while a test runs. */
 const slow = { slow: { rate: 0.000_1, burst: 12, daily_lookups: 1, monthly_accounts: 1 } }
@@ -63,6 +64,72 @@ test("a source key uses up its own rate, not that of the tenant's API keys or of
   assert.deepEqual(await statuses(12, '/v1/ingest/batch', { 'x-api-key': api.key }), Array(12).fill(200))
   assert.deepEqual(await statuses(12, `/s/http/${two.key}`), Array(12).fill(200))
   assert.deepEqual(await statuses(1, '/v1/ingest/batch', { 'x-api-key': api.key }), [429])
+})
+
+test('with a test key requests are answered like with any other, and nothing is kept', async (t) => {
+  const redis = await startTestRedis(t)
+  const tenants = await startTenants(t, redis.url, { plans: slow })
+  const { admin, client } = tenants
+  await admin.createTenant('acme', { plan: 'slow', archive: true })
+  const { key, prefix, ...made } = await admin.createKey('acme', undefined, true)
+  assert.equal(made.test, true)
+  assert.ok((await admin.listKeys('acme')).some((listed) => listed.prefix === prefix))
+  const kept: string[] = []
+  const server = await startHttp(t, {
+    ...tenants,
+    intake: { append: async () => void kept.push('events') },
+    tail: { of: () => ({ enricher: noData, accepted: () => void kept.push('live view') }) },
+    bulkJobs: { find: async () => undefined, reserve: () => Promise.reject(new Error('a job was reserved')) },
+  })
+  const ask = (method: string, path: string, body?: string, apiKey = key) =>
+    fetch(server.url + path, { method, body, headers: { 'x-api-key': apiKey } })
+  const events = '{"events":[{"ip":"8.8.8.8","event_id":"e1"},{"ip":"nonsense","event_id":"e2"}]}'
+
+  const answer = await ask('POST', '/v1/ingest', events)
+  assert.deepEqual([answer.status, answer.headers.get('ipid-test')], [200, 'true'])
+  assert.deepEqual(kept, [])
+  const real = await ask('POST', '/v1/ingest', events, (await admin.createKey('acme')).key)
+  assert.deepEqual([real.status, real.headers.get('ipid-test')], [200, null])
+  assert.deepEqual(await answer.json(), await real.json())
+  assert.deepEqual(kept, ['events', 'live view'])
+  assert.equal((await ask('POST', '/v1/ingest', '{"events":[{"ip":1}]}')).status, 422)
+  assert.equal((await ask('POST', '/v1/lookup', '{"ip":"8.8.8.8"}')).status, 200)
+  assert.equal((await ask('GET', '/v1/lookup?ip=8.8.8.8')).status, 200)
+  assert.equal((await ask('POST', '/v1/bulk', '{"ips":["8.8.8.8"]}')).status, 200)
+
+  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { security: object[] }>>
+  }
+  const others = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).flatMap((method) =>
+      methods[method]!.security.length === 0 || /^\/s\/|^\/v1\/(ingest|lookup|bulk)$/.test(path)
+        ? []
+        : [[method.toUpperCase(), path.replace(/{[^}]+}/, 'other')] as const],
+    ),
+  )
+  assert.ok(others.length > 5)
+  await client.flushall()
+  await admin.createTenant('acme', { plan: 'custom' })
+  const again = await admin.createKey('acme', undefined, true)
+  for (const [method, path, body] of [...others, ['POST', '/v1/bulk?mode=async', '{"ips":["8.8.8.8"]}'] as const]) {
+    const refused = await ask(method, path, body ?? (method === 'POST' ? '{"ip":"8.8.8.8"}' : undefined), again.key)
+    const { code } = (await refused.json()) as { code: string }
+    assert.deepEqual([refused.status, code], [401, 'wrong_key_kind'], `${method} ${path}`)
+  }
+  assert.deepEqual(kept, ['events', 'live view'])
+})
+
+test('test keys have a rate of their own, which stops no other key', async (t) => {
+  const redis = await startTestRedis(t)
+  const { admin, post } = await startIngress(t, redis)
+  await admin.createTenant('acme', { plan: 'slow' })
+  const tests = [await admin.createKey('acme', undefined, true), await admin.createKey('acme', undefined, true)]
+  const { key } = await admin.createKey('acme')
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => post(tests[i % 2]!.key)))
+  assert.equal(answers.filter(({ status }) => status === 200).length, 12)
+  assert.equal((await post(key)).status, 200)
+  await admin.revokeKey(tests[0]!.prefix)
+  await until(async () => (await post(tests[0]!.key)).status === 401)
 })
 
 test('a prefix cannot authenticate, and a revoked key is 401', async (t) => {

@@ -17,3 +17,11 @@ export function noCallerError({ head, query }: ArrivedRequest): HttpError {
     return new HttpError('unknown_key', `${notValid}: a display prefix cannot be used in its place`)
   return new HttpError('unknown_key', notValid)
 }
+
+/** The 401 of a request with a test key to a path that stores something, or reads what is stored. @param instead what to do */
+export function testKeyError(instead = 'use a key that does not begin with ipid_test_ here'): HttpError {
+  return new HttpError(
+    'wrong_key_kind',
+    `a test key stores nothing and reads nothing that is stored; it takes /v1/ingest, /v1/lookup and /v1/bulk: ${instead}`,
+  )
+}

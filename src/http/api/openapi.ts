@@ -31,7 +31,13 @@ export function buildOpenApi(routes: readonly Route[]): Record<string, unknown> 
     paths,
     components: {
       securitySchemes: {
-        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'ipid_ and 64 hexadecimal characters' },
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'X-API-Key',
+          description:
+            'ipid_ and 64 hexadecimal characters. A test key begins with ipid_test_: it takes /v1/ingest, /v1/lookup and /v1/bulk (mode=sync), is answered like any other, with the header ipid-test: true, and nothing that comes with it is stored',
+        },
         sourceKey: {
           type: 'apiKey',
           in: 'header',

@@ -13,7 +13,7 @@ import { trustedProxies } from '../engine/trusted-proxies.ts'
 import { errorResponse, explainAs } from '../route/errors.ts'
 import { assertParameters, parseQuery } from '../route/query.ts'
 import type { KeyedRoute, OpenRoute, Route } from '../route/route.ts'
-import { noCallerError } from './no-caller.ts'
+import { noCallerError, testKeyError } from './no-caller.ts'
 import { clientNetwork, UnknownKeys } from './unknown-keys.ts'
 
 export type { HttpServer } from '../engine/server.ts'
@@ -97,6 +97,10 @@ function admit(
   { limiter }: Guards,
 ): HttpResponse | Promise<HttpResponse> {
   if (!caller || caller.source?.kind !== route.sourceKind) throw refusal(route, exchange, caller)
+  if (caller.isTest) {
+    if (route.takesTestKeys !== true) throw testKeyError()
+    exchange.addHeader('ipid-test', 'true')
+  }
   exchange.admit(caller.tenant.id)
   return andThen(limiter.take(caller, 1), (rate) => handle(route, exchange, caller, rate))
 }

@@ -20,6 +20,8 @@ export interface KeyedRoute extends RouteFacts {
   readonly access: 'key'
   /** The kind of the sources whose keys open it, and no other key does. Undefined: API keys open it. */
   readonly sourceKind?: string
+  /** Whether test keys open it too: it answers without storing anything. Default: false. */
+  readonly takesTestKeys?: boolean
   /** Reads the key of a request from another part of its head than the `x-api-key` header. Returns `''` when there is none. */
   keyOf?(exchange: Exchange): string
   /**

@@ -2,28 +2,31 @@ import { Command } from 'commander'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printPairs, printTable } from '../../terminal/print.ts'
 import { addSubcommand, manageTenants } from '../../terminal/subcommand.ts'
+import { isTestKey } from '../key.ts'
 import type { ApiKey } from '../tenancy.ts'
 
 interface KeyOptions {
   readonly json?: boolean
+  readonly test?: boolean
 }
 
 /** `ipid key create|list|revoke` */
 export function keyCommand(context: CliContext): Command {
   const key = new Command('key')
 
-  addSubcommand(key, 'create <tenant>', 'create a key; it is shown only once').action(
-    async (tenant: string, options: KeyOptions, command: Command) => {
-      const created = await manageTenants(context, command, (admin) => admin.createKey(tenant))
+  addSubcommand(key, 'create <tenant>', 'create a key; it is shown only once')
+    .option('--test', 'a key for trying: events are checked, enriched and answered, and nothing is stored')
+    .action(async (tenant: string, options: KeyOptions, command: Command) => {
+      const created = await manageTenants(context, command, (admin) => admin.createKey(tenant, undefined, options.test))
       if (options.json) return printJson(context.stdout, created)
       printPairs(context.stdout, [
         ['key', created.key],
         ['prefix', created.prefix],
         ['tenant', created.tenant_id],
         ['created', created.created_at],
+        ...(created.test ? [['for', 'trying: nothing that comes with it is stored'] as const] : []),
       ])
-    },
-  )
+    })
 
   addSubcommand(key, 'list <tenant>', 'list the keys of a tenant, revoked ones included').action(
     async (tenant: string, options: KeyOptions, command: Command) => {
@@ -55,6 +58,7 @@ function keyJson({ prefix, tenantId, createdAt, madeBy, lastUsed, revokedAt }: A
   return {
     prefix,
     tenant_id: tenantId,
+    test: isTestKey(prefix),
     created_at: createdAt,
     made_by: madeBy?.name ?? null,
     last_used: lastUsed ?? null,

@@ -13,8 +13,11 @@ const sourceKey = ({ source }: Caller) => source && (source.isBrowser ? `${sourc
 /** Who shares a counter. Returns the key that has its own; undefined: the tenant's. */
 const SCOPES = {
   tenant: () => undefined,
-  /** Each key of a source has its own, because it may be public. API keys share one. */
-  'source key': sourceKey,
+  /**
+   * Each key of a source has its own, because it may be public. API keys share one, and test keys another one, so that a test that loops stops
+   * no real event.
+   */
+  'source key': (caller: Caller) => sourceKey(caller) ?? (caller.isTest ? 'test' : undefined),
   /** Each key has its own. Lookups in the dashboard have no key and share one. */
   key: (caller: Caller) => sourceKey(caller) ?? caller.keyPrefix,
 } satisfies Record<string, (caller: Caller) => string | undefined>

@@ -1,5 +1,6 @@
 import {
   type CreatedKeyAnswer,
+  CreateKeyBody,
   KEYS_PAGE,
   type KeysAnswer,
   KeysQuery,
@@ -7,6 +8,7 @@ import {
   RevokeKeyBody,
 } from '../../../../schemas/dashboard/keys.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
+import { isTestKey } from '../../../tenants/key.ts'
 import type { ApiKey } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { makerOf } from '../sessions.ts'
@@ -41,9 +43,10 @@ export function keyRoutes({ admin }: KeyDependencies): DashboardRoute[] {
       method: 'POST',
       path: '/api/tenants/:tenant/keys',
       access: 'admin',
-      async handle({ tenant, session }) {
-        const { key, prefix, created_at } = await admin.createKey(tenant.id, makerOf(session))
-        const answer: CreatedKeyAnswer = { key, prefix, created_at }
+      body: CreateKeyBody,
+      async handle({ tenant, session, body }) {
+        const { key, prefix, created_at, test = false } = await admin.createKey(tenant.id, makerOf(session), body.test)
+        const answer: CreatedKeyAnswer = { key, prefix, test, created_at }
         return json(answer)
       },
     }),
@@ -59,5 +62,5 @@ export function keyRoutes({ admin }: KeyDependencies): DashboardRoute[] {
 
 export function listed({ prefix, createdAt, lastUsed, revokedAt, madeBy }: ApiKey): ListedKey {
   const made = { created_at: createdAt, made_by: madeBy?.name ?? null }
-  return { prefix, ...made, last_used: lastUsed ?? null, revoked_at: revokedAt ?? null }
+  return { prefix, test: isTestKey(prefix), ...made, last_used: lastUsed ?? null, revoked_at: revokedAt ?? null }
 }

@@ -15,6 +15,7 @@ import { assertParameters, parseQuery, type Query } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
 import { assertSchema, schemaError } from '../../route/schema.ts'
 import { assertProviders, mergeRequest } from '../lookup-request.ts'
+import { testKeyError } from '../no-caller.ts'
 import { QUOTA_HEADERS, quotaHeaders, takeQuota } from '../quota.ts'
 import { type LookupParts, queryParameters } from './lookup.ts'
 
@@ -29,6 +30,7 @@ export function bulkRoute(parts: BulkParts): Route {
     method: 'POST',
     path: '/v1/bulk',
     access: 'key',
+    takesTestKeys: true,
     bodyMaxBytes: BULK_LIMITS.bodyMaxBytes,
     operation,
     async handle(exchange: Exchange, caller: Caller): Promise<HttpResponse> {
@@ -41,7 +43,10 @@ export function bulkRoute(parts: BulkParts): Route {
       assertProviders(request, parts.lookups)
       const { ips, mode = readMode(query), fields, redact, providers, deadline_ms, quality_min } = request
       const choices = { fields, redact, providers, deadline_ms, quality_min }
-      return mode === 'sync' ? respondNow(caller, ips, choices, parts) : queueJob(caller, ips, choices, parts)
+      if (mode === 'sync') return respondNow(caller, ips, choices, parts)
+      // A job would be kept for a day.
+      if (caller.isTest) throw testKeyError('use mode=sync')
+      return queueJob(caller, ips, choices, parts)
     },
   }
 }

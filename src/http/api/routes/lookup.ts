@@ -54,6 +54,7 @@ export function lookupRoutes({ lookups, quota }: LookupParts): Route[] {
       method: 'POST',
       path: '/v1/lookup',
       access: 'key',
+      takesTestKeys: true,
       bodyMaxBytes: LOOKUP_LIMITS.bodyMaxBytes,
       operation,
       handle(exchange: Exchange, caller: Caller): HttpResponse | Promise<HttpResponse> {
@@ -64,6 +65,7 @@ export function lookupRoutes({ lookups, quota }: LookupParts): Route[] {
       method: 'GET',
       path: '/v1/lookup',
       access: 'key',
+      takesTestKeys: true,
       operation: queryOperation,
       handle: (exchange: Exchange, caller: Caller) => answer('{}', exchange, caller),
     },

@@ -52,6 +52,7 @@ const operation: Operation = {
 const ingestRoute: SourceRoute = {
   method: 'POST',
   path: '/v1/ingest',
+  takesTestKeys: true,
   bodyMaxBytes: EVENT_LIMITS.bodyMaxBytes,
   beginsTogether: true,
   operation,

@@ -19,8 +19,8 @@ const texts = TEXTS.settings.keyList
 const SEARCH_FROM = 10
 const SHOWN = 25
 
-/** Length of a key's prefix. */
-const PREFIX_CHARS = 12
+/** Length of a key's prefix. @param start of the key or of its prefix */
+const prefixChars = (start: string) => (start.startsWith('ipid_test_') ? 17 : 12)
 
 export interface KeyListProps {
   readonly tenant: string
@@ -36,7 +36,7 @@ export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
   const [text, setText] = useState('')
   const wanted = text.trim().replace(/(?<!•)•+$/, '')
   const here = keys.filter(({ prefix }) => prefix.includes(wanted))
-  const isElsewhere = here.length === 0 && keys.length < total && wanted.length === PREFIX_CHARS
+  const isElsewhere = here.length === 0 && keys.length < total && wanted.length === prefixChars(wanted)
   const path = `/api/tenants/${tenant}/keys/${encodeURIComponent(wanted)}`
   const { value: other } = useData<ListedKey>(isElsewhere ? path : undefined)
   const found = isElsewhere && other?.prefix.startsWith(wanted) ? [other] : here
@@ -52,7 +52,7 @@ export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
           spellcheck={false}
           autocomplete="off"
           // Cut a pasted key to its prefix, so that the field does not show the secret.
-          onInput={(typed) => setText(typed.trim().slice(0, PREFIX_CHARS))}
+          onInput={(typed) => setText(typed.trim().slice(0, prefixChars(typed.trim())))}
         />
       )}
       {inForce.length > 0 ? (
@@ -80,7 +80,15 @@ function KeyTable({ label, keys, onRevoke }: Pick<KeyListProps, 'keys' | 'onRevo
         rows={keys.slice(0, shown)}
         keyOf={({ prefix }) => prefix}
         columns={[
-          { key: 'key', label: texts.key, render: ({ prefix }) => <code>{prefix}</code> },
+          {
+            key: 'key',
+            label: texts.key,
+            render: ({ prefix, test }) => (
+              <>
+                <code>{prefix}</code> {test && <Badge>{texts.test}</Badge>}
+              </>
+            ),
+          },
           { key: 'created', label: texts.created, render: ({ created_at: at }) => <Time at={at} /> },
           {
             key: 'maker',

@@ -36,9 +36,9 @@ export function Keys({ tenant }: { readonly tenant: string }) {
   const [created, setCreated] = useState<CreatedKeyAnswer>()
   const [revoking, setRevoking] = useState<ListedKey>()
   const generating = useAction()
-  const generate = () =>
+  const generate = (test: boolean) =>
     generating.run(async () => {
-      setCreated(await post<CreatedKeyAnswer>(path))
+      setCreated(await post<CreatedKeyAnswer>(path, { test }))
       setPages([])
       list.reload()
     })
@@ -47,9 +47,14 @@ export function Keys({ tenant }: { readonly tenant: string }) {
       title={texts.title}
       description={texts.about}
       actions={
-        <Button icon={Plus} disabled={generating.isBusy} onClick={generate}>
-          {texts.generate}
-        </Button>
+        <Row>
+          <Button disabled={generating.isBusy} onClick={() => generate(true)}>
+            {texts.generateTest}
+          </Button>
+          <Button icon={Plus} disabled={generating.isBusy} onClick={() => generate(false)}>
+            {texts.generate}
+          </Button>
+        </Row>
       }
     >
       <FieldError error={generating.error} />
@@ -187,13 +192,14 @@ function NewKey({
   return (
     <Card isAccent>
       <h3 ref={heading} tabIndex={-1}>
-        {texts.new}
+        {created.test ? texts.newTest : texts.new}
       </h3>
       <p>{texts.copyNow}</p>
+      {created.test && <p>{texts.aboutTest}</p>}
       <CodeLine text={created.key} label={texts.newKey} />
       <p>{texts.sendEvent}</p>
       <CodeLine text={ingestLine(api_url, created.key)} label={texts.command} />
-      <FirstUse tenant={tenant} prefix={created.prefix} onUsed={onUsed} />
+      <FirstUse tenant={tenant} created={created} onUsed={onUsed} />
       <Row>
         <Button onClick={onDone}>{texts.copied}</Button>
       </Row>
@@ -203,11 +209,11 @@ function NewKey({
 
 function FirstUse({
   tenant,
-  prefix,
+  created: { prefix, test },
   onUsed,
 }: {
   readonly tenant: string
-  readonly prefix: string
+  readonly created: CreatedKeyAnswer
   readonly onUsed: () => void
 }) {
   const [lastUsed, setLastUsed] = useState<string>()
@@ -223,7 +229,9 @@ function FirstUse({
     <Pulse state={lastUsed === undefined ? 'waiting' : 'good'}>
       {lastUsed === undefined
         ? texts.waiting
-        : texts.works(<Time at={lastUsed} isAgo />, (text) => <Link href={`/t/${tenant}/companies`}>{text}</Link>)}
+        : test
+          ? texts.testWorks(<Time at={lastUsed} isAgo />)
+          : texts.works(<Time at={lastUsed} isAgo />, (text) => <Link href={`/t/${tenant}/companies`}>{text}</Link>)}
     </Pulse>
   )
 }

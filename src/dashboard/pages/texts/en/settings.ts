@@ -77,6 +77,7 @@ export const settings = {
     lastUsed: 'Last used',
     never: 'never',
     inForce: 'in force',
+    test: 'Test',
     revokedAt: (at: Part) => parts`revoked ${at}`,
     revokeOf: (key: string) => `Revoke ${key}`,
     shown: (shown: string, all: string) => `${shown} of ${all}`,
@@ -86,6 +87,7 @@ export const settings = {
     title: 'API keys',
     about: 'A key sends events and asks the API, for this workspace only.',
     generate: 'Generate key',
+    generateTest: 'Generate test key',
     none: 'There is no key yet',
     aboutNone:
       'Every request needs a key. Generate the first one with the button above. It comes with a command to try it.',
@@ -99,6 +101,8 @@ export const settings = {
       parts`It was last used ${at}. Requests with it are refused (401) within a minute, and its events are not counted until it has another key.`,
     final: 'A revoked key never works again.',
     new: 'Your new key',
+    newTest: 'Your new test key',
+    aboutTest: 'Events that come with it are checked, enriched and answered, and nothing of them is stored.',
     copyNow: 'Copy it now: it is shown only once.',
     newKey: 'New key',
     sendEvent: 'Send an event with it:',
@@ -106,6 +110,7 @@ export const settings = {
     copied: 'I have copied it',
     waiting: 'Waiting for your first event…',
     works: (at: Part, companies: Wrap) => parts`It works: used ${at}. ${companies('See companies')}`,
+    testWorks: (at: Part) => parts`It works: used ${at}. Nothing was stored.`,
   },
   plan: {
     title: 'Plan and limits',
