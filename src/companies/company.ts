@@ -101,7 +101,10 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const inDays = eventsWithin(WITHIN, zone)
   const askAllTime = async () => {
     // None: its first event comes between the questions.
-    const [sets = { visits: 0, unique_ips: 0 }] = await reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(setsOf(basis, ofIt), of)
+    const [sets = { visits: 0, unique_ips: 0 }] = await reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(
+      setsOf(basis, ofIt),
+      of,
+    )
     const [touches] = await reader.rows<ShownTouches>(touchesSql(basis, ofIt), of)
     const [heat] = await reader.rows<HeatRow>(heatSql(basis, ofIt), of)
     return { sets, touches, heat }
