@@ -160,6 +160,11 @@ export const COMMANDS: readonly Listed[] = [
     async () => (await import('../operations/erasure/commands/erase.ts')).eraseCommand,
   ],
   [
+    'service',
+    'install ipid as a service of systemd, or remove it',
+    async () => (await import('../operations/service/commands/service.ts')).serviceCommand,
+  ],
+  [
     'version [options]',
     'print the versions of ipid, Node.js and the HTTP engine, and the forms of data that they read and write',
     async () => (await import('./version.ts')).versionCommand,

@@ -3,6 +3,7 @@ import type { Plans } from '../../schemas/plans.ts'
 import type { ArchiveLocation } from '../pipeline/declaration/destination.ts'
 import { InputError } from '../run/errors.ts'
 import { readPlans } from './plans-file.ts'
+import { fileVariableOf, variableOrFile } from './secret-files.ts'
 import type { Setting } from './setting.ts'
 import { flagOf, SETTINGS, type SettingName, type Settings } from './settings.ts'
 import { shown } from './values.ts'
@@ -24,6 +25,35 @@ export interface Config extends Settings {
 /** The location of the raw archive. */
 export function archiveLocationOf({ archiveUrl, dataDir }: Pick<Config, 'archiveUrl' | 'dataDir'>): ArchiveLocation {
   return archiveUrl ?? { folder: join(dataDir, 'archive') }
+}
+
+/** The roles that use a secret. Those that a setting is not listed for never see its value. */
+const USERS_OF_SECRETS: Partial<Record<SettingName, readonly Role[]>> = {
+  secretsKey: ['ingress', 'sink', 'batch', 'dashboard'],
+  smtpUrl: ['sink', 'dashboard'],
+  oidcClientSecret: ['dashboard'],
+}
+
+/** Whether one of the roles uses a secret. */
+export function usesSecret(roles: readonly string[], name: SettingName): boolean {
+  const users: readonly string[] = USERS_OF_SECRETS[name] ?? roles
+  return roles.some((role) => users.includes(role))
+}
+
+/** The settings for a process with these roles: without the secrets that none of them uses. */
+export function configOfRoles<C extends Settings>(config: C, roles: readonly string[]): C {
+  const unused = (Object.keys(USERS_OF_SECRETS) as SettingName[]).filter((name) => !usesSecret(roles, name))
+  return { ...config, ...Object.fromEntries(unused.map((name) => [name, undefined])) }
+}
+
+/** An environment without the settings that hold a secret, for processes that are given their settings in another way. */
+export function withoutSecrets(env: Environment): Environment {
+  const names = new Set(
+    Object.values(SETTINGS as Readonly<Record<string, Setting<unknown>>>).flatMap((setting) =>
+      setting.holdsSecret ? [setting.env] : [],
+    ),
+  )
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)))
 }
 
 /** Folder of the enrichment data that this machine compiled. */
@@ -67,7 +97,7 @@ interface PipelineSettings {
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads the settings. Pure, except that it checks the files that PLANS_FILE and ENRICH_DIR name.
+ * Reads the settings. Pure, except that it reads the files of secrets, and checks those that PLANS_FILE and ENRICH_DIR name.
  * @param taken the settings of this command, by default all: rules between settings apply only among these
  * @param pipeline the settings of its sources and sinks; none by default: only `ipid start` needs them
  * @throws InputError with one line that lists every wrong setting: the flag or variable, its value, and what it must be, or
@@ -106,13 +136,14 @@ function readAround(
   taken: readonly SettingName[],
   pipeline: PipelineSettings,
 ): Config {
+  const isFromFile = (name: SettingName) => SETTINGS[name].holdsSecret && env[fileVariableOf(SETTINGS[name])]
   const given = (Object.keys(SETTINGS) as SettingName[]).filter(
-    (name) => (flags[name] ?? env[SETTINGS[name].env] ?? '') !== '',
+    (name) => (flags[name] ?? (env[SETTINGS[name].env] || isFromFile(name) || '')) !== '',
   )
   const values = Object.fromEntries(
     Object.entries(SETTINGS).map(([name, setting]) => [
       name,
-      problems.of(() => readSetting(setting, env[setting.env], flags[name as SettingName])),
+      problems.of(() => readSetting(setting, env, flags[name as SettingName])),
     ]),
   ) as unknown as Settings
   const { clickhouseCluster, clickhouseHosts, clickhouseUrl } = values
@@ -144,7 +175,7 @@ function readAround(
   const own: Record<string, unknown> = Object.fromEntries(
     pipeline.settings.map((setting) => [
       setting.env,
-      problems.of(() => readOwnSetting(setting, env[setting.env], pipeline.flags?.[setting.env])),
+      problems.of(() => readOwnSetting(setting, env, pipeline.flags?.[setting.env])),
     ]),
   )
   const plans =
@@ -180,7 +211,7 @@ function isWithin(inner: ArchiveLocation, outer: ArchiveLocation): boolean {
 
 /** A setting that could not be read gets its default. */
 function withDefaults<T extends object>(settings: Readonly<Record<string, Setting<unknown>>>, values: T): T {
-  const read = ([name, value]: [string, unknown]) => [name, value ?? readSetting(settings[name]!, undefined, undefined)]
+  const read = ([name, value]: [string, unknown]) => [name, value ?? readSetting(settings[name]!, {}, undefined)]
   return Object.fromEntries(Object.entries(values).map(read)) as T
 }
 
@@ -210,17 +241,17 @@ export class InputProblems {
 }
 
 /** @throws InputError when the product has a setting of this name itself, too */
-function readOwnSetting(setting: Setting<unknown>, fromEnv: string | undefined, flag: string | undefined): unknown {
+function readOwnSetting(setting: Setting<unknown>, env: Environment, flag: string | undefined): unknown {
   if (Object.values(SETTINGS).some(({ env }) => env === setting.env)) {
     throw new InputError(
       `the pipeline declares the setting ${setting.env}, which ipid has already: choose another name`,
     )
   }
-  return readSetting(setting, fromEnv, flag)
+  return readSetting(setting, env, flag)
 }
 
-function readSetting(setting: Setting<unknown>, fromEnv: string | undefined, flag: string | undefined): unknown {
-  const value = flag ?? (fromEnv === '' ? undefined : fromEnv) ?? setting.default
+function readSetting(setting: Setting<unknown>, env: Environment, flag: string | undefined): unknown {
+  const value = flag ?? variableOrFile(setting, env) ?? setting.default
   if (value === undefined) return undefined
   return named(setting, value, flag !== undefined, () => setting.read(value))
 }

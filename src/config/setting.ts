@@ -12,6 +12,20 @@ export interface Setting<T> {
   readonly read: (text: string) => T
   /** Errors do not show its value. Default: false. */
   readonly isSecret?: boolean
+  /** It may hold a secret, so a file may give it: see `variableOrFile`. Default: false. */
+  readonly holdsSecret?: boolean
+}
+
+/** The same setting, of which errors show nothing: all of it is a secret. */
+export function secret<S extends Setting<unknown>>(
+  setting: S,
+): S & { readonly isSecret: true; readonly holdsSecret: true } {
+  return { ...setting, isSecret: true, holdsSecret: true }
+}
+
+/** The same setting, which may have a password in it. Errors leave the password out. */
+export function withPassword<S extends Setting<unknown>>(setting: S): S & { readonly holdsSecret: true } {
+  return { ...setting, holdsSecret: true }
 }
 
 /** A setting with a default. */

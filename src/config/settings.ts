@@ -2,7 +2,7 @@ import { ALERT_MESSAGES_PER_HOUR, EXPORT_PERIODS, EXPORT_TIME, RETENTION_DAYS_MA
 import { readArchiveUrl } from './archive-url.ts'
 import { availableMemory } from './memory.ts'
 import { readNameServers } from './name-servers.ts'
-import { optional, type Setting, type SettingValue, setting } from './setting.ts'
+import { optional, type Setting, type SettingValue, secret, setting, withPassword } from './setting.ts'
 import { bytes, choice, folder, httpOrigin, integer, issuer, list, path, redisUrl, text, url } from './values.ts'
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -39,26 +39,29 @@ export const SETTINGS = {
     httpOrigin,
   ),
   dataDir: setting('DATA_DIR', 'dir', './data', 'folder for everything that is kept on this machine', path()),
-  secretsKey: {
-    ...optional(
+  secretsKey: secret(
+    optional(
       'SECRETS_KEY',
       'key',
       'key that encrypts the secrets of sources, alerts and CRMs, 64 hexadecimal characters; unset: secrets.key in DATA_DIR',
       text(/^[0-9a-f]{64}$/, '64 hexadecimal characters, as "openssl rand -hex 32" prints them'),
     ),
-    isSecret: true,
-  },
-  redisUrl: optional(
-    'REDIS_URL',
-    'url',
-    'redis://, rediss://, unix:///path, redis-sentinel://h1:p1,h2:p2/name or redis-cluster://h1:p1,h2:p2 (rediss-… with TLS); unset: a private Redis under DATA_DIR',
-    redisUrl(),
   ),
-  clickhouseUrl: optional(
-    'CLICKHOUSE_URL',
-    'url',
-    'http(s)://user:password@host:port; unset: the embedded engine under DATA_DIR',
-    url(['http:', 'https:']),
+  redisUrl: withPassword(
+    optional(
+      'REDIS_URL',
+      'url',
+      'redis://, rediss://, unix:///path, redis-sentinel://h1:p1,h2:p2/name or redis-cluster://h1:p1,h2:p2 (rediss-… with TLS); unset: a private Redis under DATA_DIR',
+      redisUrl(),
+    ),
+  ),
+  clickhouseUrl: withPassword(
+    optional(
+      'CLICKHOUSE_URL',
+      'url',
+      'http(s)://user:password@host:port; unset: the embedded engine under DATA_DIR',
+      url(['http:', 'https:']),
+    ),
   ),
   clickhouseCluster: optional(
     'CLICKHOUSE_CLUSTER',
@@ -66,11 +69,13 @@ export const SETTINGS = {
     'cluster of CLICKHOUSE_URL, as system.clusters names it, whose hosts have the tables; unset: the tables of one server',
     text(/^[A-Za-z_]\w{0,63}$/, 'the name of a cluster: up to 64 letters, digits and _, no digit first'),
   ),
-  clickhouseHosts: optional(
-    'CLICKHOUSE_HOSTS',
-    'list',
-    'http(s)://host:port of every host of CLICKHOUSE_CLUSTER, separated by commas, with the user of CLICKHOUSE_URL unless named; unset: no erase, tenant delete, replay, backup or restore on the cluster',
-    list(url(['http:', 'https:'])),
+  clickhouseHosts: withPassword(
+    optional(
+      'CLICKHOUSE_HOSTS',
+      'list',
+      'http(s)://host:port of every host of CLICKHOUSE_CLUSTER, separated by commas, with the user of CLICKHOUSE_URL unless named; unset: no erase, tenant delete, replay, backup or restore on the cluster',
+      list(url(['http:', 'https:'])),
+    ),
   ),
   clickhousePort: setting(
     'CLICKHOUSE_PORT',
@@ -218,15 +223,14 @@ export const SETTINGS = {
     'id of this ipid at OIDC_ISSUER',
     text(/^[\x20-\x7e]{1,512}$/, 'up to 512 characters of ASCII'),
   ),
-  oidcClientSecret: {
-    ...optional(
+  oidcClientSecret: secret(
+    optional(
       'OIDC_CLIENT_SECRET',
       'secret',
       'secret of OIDC_CLIENT_ID',
       text(/^[\x20-\x7e]{1,2048}$/, 'up to 2048 characters of ASCII'),
     ),
-    isSecret: true,
-  },
+  ),
   oidcName: setting(
     'OIDC_NAME',
     'name',
@@ -262,15 +266,14 @@ export const SETTINGS = {
     'whether alerts and HUBSPOT_URL may lead to private, loopback and link-local addresses',
     choice(['on', 'off']),
   ),
-  smtpUrl: {
-    ...optional(
+  smtpUrl: secret(
+    optional(
       'SMTP_URL',
       'url',
       'smtp(s)://user:password@host:port for e-mail of alerts, sign-in links and invitations; unset: no e-mail',
       url(['smtp:', 'smtps:']),
     ),
-    isSecret: true,
-  },
+  ),
   smtpFrom: setting(
     'SMTP_FROM',
     'address',

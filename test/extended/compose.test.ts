@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { ROLES, readConfig, readRoles } from '../../src/config/config.ts'
+import { ROLES, readConfig, readRoles, usesSecret } from '../../src/config/config.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
+import { temporaryFolder } from '../support/enrichment-data.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { TestSite } from '../support/site.ts'
 import { until } from '../support/until.ts'
@@ -54,9 +56,15 @@ function rolesOf({ command = [] }: Service): string {
 
 test('the services together have every role once, and their variables are accepted', () => {
   assert.deepEqual(ours.flatMap((service) => readRoles(rolesOf(service))).sort(), [...ROLES].sort())
-  for (const { environment = {} } of ours) {
+  for (const service of ours) {
+    const { environment = {} } = service
     const env = Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, interpolate(value)]))
-    const { redisUrl, clickhouseUrl } = readConfig(env)
+    const { redisUrl, clickhouseUrl, secretsKey } = readConfig(env)
+    assert.equal(
+      secretsKey,
+      usesSecret(readRoles(rolesOf(service)), 'secretsKey') ? SECRET : undefined,
+      rolesOf(service),
+    )
     assert.equal(redisUrl, `redis://:${SECRET}@redis:6379`)
     assert.equal(clickhouseUrl, `http://ipid:${SECRET}@clickhouse:8123`)
   }
@@ -109,7 +117,8 @@ test('the file holds no secret, and does without one nowhere', () => {
   const values = [...text.matchAll(/^ *(?:\w*PASSWORD|SECRETS_KEY|REDISCLI_AUTH): (.*)$/gm)].map(([, value]) => value!)
   assert.ok(values.length >= 3)
   for (const value of values) assert.match(value, /^\$\{(?:CLICKHOUSE_PASSWORD|REDIS_PASSWORD|SECRETS_KEY):\?/)
-  assert.match(file.services.redis!.command!.at(2)!, /^\$\{REDIS_PASSWORD:\?/)
+  for (const [name, { command = [] }] of Object.entries(file.services))
+    assert.doesNotMatch(command.join(' '), /\$\{\w*(?:PASSWORD|SECRET|KEY)/, `${name} is shown by ps`)
 })
 
 test('no service has more rights, memory or log than it needs', () => {
@@ -140,6 +149,26 @@ test('mounted files exist, and the monitoring reads the files of the services', 
   for (const service of [grafana, prometheus]) assert.deepEqual(service!.profiles, ['monitoring'])
 })
 
+test('Redis gets its password by standard input, and no command line has it', async (t) => {
+  const [sh, ...args] = file.services.redis!.command!.map((text) => interpolate(text).replaceAll('$$', '$'))
+  const folder = await temporaryFolder(t)
+  const socket = join(folder, 'redis.sock')
+  const env = { PATH: process.env.PATH, REDISCLI_AUTH: SECRET }
+  const child = spawn(sh!, [...args, '--port', '0', '--unixsocket', socket, '--dir', folder], { env, stdio: 'ignore' })
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  })
+  const cli = (password: string) =>
+    spawnSync('redis-cli', ['-s', socket, 'ping'], { env: { ...env, REDISCLI_AUTH: password }, encoding: 'utf8' })
+      .stdout
+  await until(() => cli(SECRET) === 'PONG\n')
+  assert.match(cli('wrong'), /NOAUTH|WRONGPASS/)
+  const commandLine = readFileSync(`/proc/${child.pid}/cmdline`, 'utf8')
+  assert.match(commandLine, /^redis-server /, 'the process that is stopped is Redis')
+  assert.ok(!commandLine.includes(SECRET))
+})
+
 /**
  * The limits of a process in a container of `hardened`: everything but its own folder is read-only, and there is no capability to gain.
  * Undefined where this test may not make it.
@@ -166,8 +195,8 @@ function confinement(site: TestSite): readonly string[] | undefined {
 }
 
 test('the services as separate processes take an event from the API to the accounts', async (t) => {
-  const [, requirepass, , ...command] = file.services.redis!.command!.map(interpolate)
-  assert.equal(requirepass, '--requirepass')
+  const [shell, option, , name, ...command] = file.services.redis!.command!.map(interpolate)
+  assert.deepEqual([shell, option, name], ['sh', '-c', 'redis-server'])
   const [redis, clickhouse] = await Promise.all([startTestRedis(t, command), startTestClickHouse(t)])
   const started = ours.map((service) => {
     const env = Object.entries(service.environment!).map(([name, value]) => [name, interpolate(value)])

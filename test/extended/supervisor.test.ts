@@ -53,7 +53,7 @@ function setUp(t: TestContext, changes: Partial<SupervisorOptions> = {}) {
     ingressProcesses: 1,
     dashboardRoles: [],
     workerRoles: ['process', 'sink'],
-    configFor: (port) => ({ ...config, port: port ?? config.port }),
+    configFor: (_roles, port) => ({ ...config, port: port ?? config.port }),
     log,
     ...changes,
   })

@@ -74,7 +74,7 @@ export async function startRoles(
     ingressProcesses: 1,
     dashboardRoles: [],
     workerRoles: ['process', 'sink', 'batch', 'archive'],
-    configFor: (port) => ({ ...config, port: port ?? config.port }),
+    configFor: (_roles, port) => ({ ...config, port: port ?? config.port }),
     log: silent,
   })
   t.after(async () => {

@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
-import { type Config, ROLES, type Role } from '../../config/config.ts'
+import { type Config, configOfRoles, ROLES, type Role, withoutSecrets } from '../../config/config.ts'
 import { createSignInUrl } from '../../dashboard/commands/sign-in.ts'
 import { makeDataDir } from '../../embedded/processes/data-dir.ts'
 import { waitForFreePort } from '../../embedded/processes/free-port.ts'
@@ -217,12 +217,16 @@ class Run {
       redis:
         config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
       clickhouse: this.#clickhouse(roles),
-      roleScript: { script: ROLE_SCRIPT, args: ['role'] },
+      roleScript: { script: ROLE_SCRIPT, args: ['role'], env: withoutSecrets(this.#context.env) },
       ingressRoles,
       ingressProcesses: config.ingressProcesses,
       dashboardRoles,
       workerRoles: roles.filter((role) => role !== 'ingress' && role !== 'dashboard'),
-      configFor: (ingressPort) => ({ ...config, port: ingressPort ?? port, dashboardPort }),
+      configFor: (roles, ingressPort) => ({
+        ...configOfRoles(config, roles),
+        port: ingressPort ?? port,
+        dashboardPort,
+      }),
       log: this.#surroundings.log,
       onRestart: (name) => metrics.restarted(name),
     })

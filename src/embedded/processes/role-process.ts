@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { StartupError } from '../../run/errors.ts'
 import type { MetricSet } from '../../telemetry/metrics-server.ts'
+import type { Variables } from './minimal-environment.ts'
 import type { FromRole, StoreUrls, ToRole } from './role-protocol.ts'
 import { exitReason, type RunningProcess } from './running-process.ts'
 
@@ -14,6 +15,8 @@ interface RoleLaunch {
   /** Script that implements the role protocol. */
   readonly script: string
   readonly args: readonly string[]
+  /** Default: the variables of this process. */
+  readonly env?: Variables
   readonly roles: readonly string[]
   readonly config: object
   /** The process loads while the stores start. */
@@ -59,6 +62,7 @@ export async function launchRole(launch: RoleLaunch): Promise<RoleProcess> {
     ],
     // Ctrl-C must only reach the supervisor, which stops its children in order.
     detached: true,
+    ...(launch.env && { env: { ...launch.env } }),
     serialization: 'advanced',
     stdio: ['ignore', STDERR, STDERR, 'ipc'],
   })

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { PASSING } from '../../run/passing.ts'
 import type { MetricSet } from '../../telemetry/metrics-server.ts'
 import { KeptProcess } from './kept-process.ts'
+import type { Variables } from './minimal-environment.ts'
 import { launchRole, type RoleProcess } from './role-process.ts'
 import type { StoreUrls } from './role-protocol.ts'
 import type { RunningProcess } from './running-process.ts'
@@ -23,6 +24,8 @@ export type Store =
 interface RoleScript {
   readonly script: string
   readonly args: readonly string[]
+  /** Variables of its processes. Default: those of this one. */
+  readonly env?: Variables
 }
 
 export interface SupervisorOptions {
@@ -36,8 +39,8 @@ export interface SupervisorOptions {
   readonly dashboardRoles: readonly string[]
   /** Roles of the worker process; may be empty. */
   readonly workerRoles: readonly string[]
-  /** The configuration of a role process. The port is undefined for the first ingress process. */
-  readonly configFor: (ingressPort: number | undefined) => object
+  /** The configuration of a process with these roles. The port is undefined for the first ingress process. */
+  readonly configFor: (roles: readonly string[], ingressPort: number | undefined) => object
   readonly log: Logger
   /** Called when a process restarts after an unexpected end. */
   readonly onRestart?: (name: string) => void
@@ -179,7 +182,7 @@ export class Supervisor {
       name,
       launch: async (signal) => {
         const port = this.#url === undefined ? undefined : Number(new URL(this.#url).port)
-        const config = { ...configFor(port), processName: `${this.#id}/${name}` }
+        const config = { ...configFor(roles, port), processName: `${this.#id}/${name}` }
         const launch = { ...roleScript, roles, config, stores: this.#stores, signal }
         const waiting = setInterval(
           () => log.warn({ process: name, ...PASSING }, `process ${name} is still starting`),

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { lstat, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Config } from '../../config/config.ts'
+import { type Config, usesSecret } from '../../config/config.ts'
 import { isFull, spaceOf } from '../../run/free-space.ts'
 import { readKeyFile, secretsKeyFile } from '../../secrets/secret-box.ts'
 import { bytesText } from '../status/words.ts'
@@ -112,6 +112,8 @@ export async function checkSecretsKey({ config, dir, running }: Subject): Promis
   const { risk, fine } = findingsOf('secrets-key')
   const isGiven = config.secretsKey !== undefined || (running !== undefined && config.given.includes('secretsKey'))
   if (isGiven) return [fine('SECRETS_KEY is set')]
+  const roles = running?.started?.roles
+  if (roles !== undefined && !usesSecret(roles, 'secretsKey')) return [fine(`not used by ${roles.join(', ')}`)]
   if (dir === undefined) throw new SkippedError('its contents cannot be trusted')
   const file = secretsKeyFile(config.dataDir)
   let key: Buffer | undefined

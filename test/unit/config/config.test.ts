@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { DEFAULT_PLANS } from '../../../schemas/plans.ts'
-import { type Flags, readConfig, readRoles } from '../../../src/config/config.ts'
+import {
+  configOfRoles,
+  type Flags,
+  type Role,
+  readConfig,
+  readRoles,
+  withoutSecrets,
+} from '../../../src/config/config.ts'
 import { SETTINGS } from '../../../src/config/settings.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'ipid-config-'))
@@ -36,6 +43,68 @@ test('a flag wins over its variable, and an empty variable counts as unset', () 
   assert.equal(readConfig({ PORT: '1' }).port, 1)
   assert.equal(readConfig({ PORT: '1' }, { port: '2' }).port, 2)
   assert.equal(readConfig({ PORT: '', REDIS_URL: '' }).port, 8080)
+})
+
+test('a secret comes from the file that NAME_FILE names, without its last line break', () => {
+  const of = (name: string, content: string) => {
+    const path = join(dir, name)
+    writeFileSync(path, content)
+    return path
+  }
+  const key = 'ab'.repeat(32)
+  const files = { SECRETS_KEY_FILE: of('key', `${key}\n`), REDIS_URL_FILE: of('redis', 'redis://:pass%20@r:6379') }
+  const config = readConfig(files)
+  assert.deepEqual([config.secretsKey, config.redisUrl], [key, 'redis://:pass%20@r:6379'])
+  assert.deepEqual([...config.given].sort(), ['redisUrl', 'secretsKey'])
+  const flag = { redisUrl: 'redis://other:1' }
+  assert.equal(readConfig({ REDIS_URL_FILE: join(dir, 'missing') }, flag).redisUrl, 'redis://other:1', 'a flag wins')
+  assert.equal(readConfig({ SECRETS_KEY: '', SECRETS_KEY_FILE: '' }).secretsKey, undefined)
+  assert.equal(readConfig({ PORT_FILE: of('port', '1') }).port, 8080, 'only what holds secrets is read from files')
+
+  const refusal = (env: Record<string, string>) => {
+    try {
+      readConfig(env)
+    } catch (error) {
+      return (error as Error).message.replaceAll(dir, '')
+    }
+    return ''
+  }
+  assert.equal(
+    refusal({ ...files, SECRETS_KEY: key }),
+    'SECRETS_KEY and SECRETS_KEY_FILE are both set: give one of them',
+  )
+  assert.equal(refusal({ SMTP_URL_FILE: join(dir, 'missing') }), 'SMTP_URL_FILE "/missing": cannot be read: ENOENT')
+  assert.equal(refusal({ SMTP_URL_FILE: dir }), 'SMTP_URL_FILE "": must be a file')
+  assert.equal(refusal({ SMTP_URL_FILE: of('empty', '\n') }), 'SMTP_URL_FILE "/empty": the file is empty')
+  assert.match(
+    refusal({ SMTP_URL_FILE: of('long', 'x'.repeat(70_000)) }),
+    /has 70000 bytes, and a secret at most 65536$/,
+  )
+  const wrong = refusal({ SECRETS_KEY_FILE: of('wrong', 'hush') })
+  assert.equal(wrong, 'SECRETS_KEY: must be 64 hexadecimal characters, as "openssl rand -hex 32" prints them')
+})
+
+test('a process is given the secrets that its roles use, and no variable that holds one', () => {
+  const key = 'ab'.repeat(32)
+  const [smtp, oidc] = ['smtp://u:p@h:25', { OIDC_ISSUER: 'https://i', OIDC_CLIENT_ID: 'c', OIDC_CLIENT_SECRET: 's' }]
+  const config = readConfig({ SECRETS_KEY: key, SMTP_URL: smtp, ...oidc })
+  const given = (...roles: Role[]) => {
+    const { secretsKey, smtpUrl, oidcClientSecret } = configOfRoles(config, roles)
+    return [secretsKey === key, smtpUrl === smtp, oidcClientSecret === 's']
+  }
+  assert.deepEqual(given('process', 'archive'), [false, false, false])
+  assert.deepEqual(given('ingress'), [true, false, false])
+  assert.deepEqual(given('process', 'sink', 'batch', 'archive'), [true, true, false])
+  assert.deepEqual(given('dashboard'), [true, true, true])
+  const env = {
+    PATH: '/bin',
+    AWS_SECRET_ACCESS_KEY: 'a',
+    PORT: '1',
+    REDIS_URL: 'redis://:p@h',
+    SECRETS_KEY: key,
+    SMTP_URL: smtp,
+  }
+  assert.deepEqual(withoutSecrets(env), { PATH: '/bin', AWS_SECRET_ACCESS_KEY: 'a', PORT: '1' })
 })
 
 const REFUSED: [flags: Flags, message: RegExp][] = [
