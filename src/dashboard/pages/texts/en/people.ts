@@ -23,6 +23,8 @@ export const people = {
     remove: 'Remove person',
     aboutRemoval:
       'They are signed out everywhere at once. Links that they did not open, invitations that they made and that were not opened, and lists and companies that they shared stop working.',
+    mailsEnd: (address: string) =>
+      `Digests and files of exports that go to ${address} end, and alerts that go there are paused.`,
     whatStays:
       'Name and e-mail address are deleted here. Their changes keep their name. The next step lists the keys, sources, alerts and people that they added, which keep working until you end them. They may also have seen other keys.',
     isNow: {
@@ -58,7 +60,7 @@ export const people = {
     notMailed: (problem: string) => `It could not be mailed: ${problem} Send the link yourself.`,
   },
   made: {
-    none: 'Nothing that they made here works any more.',
+    none: 'Nothing is left that they made here and that still works.',
     about: 'They made these, and all of them still work. End those that your team does not need.',
     label: 'Still works',
     kind: 'Kind',
