@@ -166,7 +166,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await until(async () => {
       await page.getByRole('button', { name: 'What would it have changed?' }).first().click()
       await page.getByText('Nothing is changed yet').waitFor()
-      return (await page.getByText('1 of the stored events are hidden').count()) > 0
+      return (await page.getByText('1 of the stored events is hidden').count()) > 0
     })
     assert.equal((await send(key)).result?.status, 'ok')
     await page.getByRole('button', { name: 'Add rule' }).click()
@@ -435,7 +435,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await left.getByRole('row', { name: /API key ipid_/ }).waitFor()
     await assertAccessible()
     await left.getByRole('button', { name: /^Revoke ipid_/ }).click()
-    await left.getByText('Nothing that they made here works any more.').waitFor()
+    await left.getByText('Nothing is left that they made here and that still works.').waitFor()
     await left.getByRole('button', { name: 'Done' }).click()
     await operator.page.goto(`${origin}/t/acme/settings/people`)
     await operator.page.getByRole('table', { name: 'Operators' }).getByText('this browser').waitFor()

@@ -55,8 +55,6 @@ export const people = {
     mailed: (address: string) => `The invitation was mailed to ${address}. You can send the link yourself, too.`,
     signsIn: (until: Part) => parts`It signs one person in, once, until ${until}. It is shown only now.`,
     link: 'Sign-in link',
-    local:
-      'It works on this machine only. For other machines, put an https proxy in front of the dashboard and set DASHBOARD_URL.',
     notMailed: (problem: string) => `It could not be mailed: ${problem} Send the link yourself.`,
   },
   made: {
