@@ -209,7 +209,11 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     assert.equal(await heading(), fiftieth)
 
     await page.goto(at('home'))
-    await main.getByRole('listitem').getByRole('link', { name: /^Company/ }).first().click()
+    await main
+      .getByRole('listitem')
+      .getByRole('link', { name: /^Company/ })
+      .first()
+      .click()
     await status(/^1 of \d$/)
     const first = await heading()
     await next!.click()
@@ -220,7 +224,10 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     assert.equal(await heading(), first)
 
     await page.goto(at('alerts/new'))
-    await main.getByRole('link', { name: /^Company/ }).first().click()
+    await main
+      .getByRole('link', { name: /^Company/ })
+      .first()
+      .click()
     await status(/^1 of \d$/)
     await next!.click()
     await status(/^2 of \d$/)

@@ -47,7 +47,11 @@ test('a marketer does their tasks by the words on the pages', { skip }, async (t
     await five.nth(4).waitFor()
     const reasons = await five.locator('.company-line-note').allTextContents()
     assert.equal(reasons.length, 5)
-    for (const reason of reasons) assert.match(reason, /^(?:Is new|Came back after (?:more than )?\d+ (?:day|week)s?|Is heating up|Visits more than usual): /)
+    for (const reason of reasons)
+      assert.match(
+        reason,
+        /^(?:Is new|Came back after (?:more than )?\d+ (?:day|week)s?|Is heating up|Visits more than usual): /,
+      )
     await assertAccessible()
     const name = (await five.first().getByRole('link').textContent())!
     await five.first().getByRole('link').click()

@@ -40,7 +40,8 @@ export class ExportMailWriter {
       }
       const state = states.get(id)
       if (state === undefined) await alerts.remove(mail.tenantId, mail.id, clock.now())
-      else if (mail.paused === undefined) await this.#write(mail, state, mail.once ? mails.find(isEachOf(mail)) : undefined)
+      else if (mail.paused === undefined)
+        await this.#write(mail, state, mail.once ? mails.find(isEachOf(mail)) : undefined)
     }
   }
 
@@ -64,8 +65,7 @@ export class ExportMailWriter {
 }
 
 function isEachOf({ target, export: of }: ExportMail): (other: ExportMail) => boolean {
-  return (other) =>
-    !other.once && other.paused === undefined && other.target === target && other.export.id === of.id
+  return (other) => !other.once && other.paused === undefined && other.target === target && other.export.id === of.id
 }
 
 /** The last files, oldest first. */

@@ -63,7 +63,8 @@ export class IconCache {
     } catch (error) {
       await rm(part, { force: true }).catch(() => {})
       // Once, not for each company.
-      if (!this.#isFailing) log.warn({ reason: causeText(error) }, 'icons of companies are not kept, so they are fetched again')
+      if (!this.#isFailing)
+        log.warn({ reason: causeText(error) }, 'icons of companies are not kept, so they are fetched again')
       this.#isFailing = true
     }
   }

@@ -6,7 +6,9 @@ import { type Finding, findingsOf, type Subject } from './finding.ts'
 export function checkDoors({ config, roles }: Subject): Finding[] {
   const { risk, fine } = findingsOf('doors')
   const found: Finding[] = []
-  const logos = fine('the dashboard asks sites of companies for their logos, so they see this server; DASHBOARD_FAVICONS=off ends it')
+  const logos = fine(
+    'the dashboard asks sites of companies for their logos, so they see this server; DASHBOARD_FAVICONS=off ends it',
+  )
   if (roles.includes('ingress') && isOpen(config.host)) {
     found.push(
       risk(

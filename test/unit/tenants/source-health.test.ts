@@ -142,11 +142,7 @@ test('ten filtered events and no other are a finding, with what to do about thei
       /^A page view is a GET .* 304/,
       './ipid source set src_1 --all',
     ],
-    [
-      { no_page: 90, bot: 10 },
-      /^All 100 .*: 90 that read no page, 10 from bots\.$/,
-      /the user agent of the visitor/,
-    ],
+    [{ no_page: 90, bot: 10 }, /^All 100 .*: 90 that read no page, 10 from bots\.$/, /the user agent of the visitor/],
     [{ bot: 10 }, /10 from bots/, /the user agent of the visitor/],
     [
       { own: 6, always_noise: 4 },

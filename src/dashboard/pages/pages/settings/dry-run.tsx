@@ -78,9 +78,7 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
           <li>{texts.more(changed.companies - trial.companies.length)}</li>
         )}
         {body.unclassified === 'event' && <li>{texts.accountsLost}</li>}
-        {unknown > 0 && kept.length === 0 && left.length + held.length === 0 && (
-          <li>{texts.unknown(unknown)}</li>
-        )}
+        {unknown > 0 && kept.length === 0 && left.length + held.length === 0 && <li>{texts.unknown(unknown)}</li>}
         {without_address > 0 && <li>{texts.noAddress(without_address)}</li>}
       </ul>
     </Notice>

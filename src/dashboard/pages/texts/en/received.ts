@@ -70,8 +70,7 @@ export const received = {
     dropped: (status: string) => `Dropped: ${status}`,
     none: 'None: every event received was kept.',
     bots: {
-      bot: (name: string | undefined, isVerified: boolean) =>
-        `Filtered: ${named(name)}a bot, ${proof(isVerified)}`,
+      bot: (name: string | undefined, isVerified: boolean) => `Filtered: ${named(name)}a bot, ${proof(isVerified)}`,
       assistant: (name: string | undefined, isVerified: boolean) =>
         `Filtered: ${named(name)}an AI assistant for a person, ${proof(isVerified)}`,
     },
