@@ -4,8 +4,8 @@
  */
 export const FILTERED = {
   reserved: { label: 'from private addresses', about: 'private or reserved addresses' },
-  isp: { label: 'from internet providers', about: 'visitors of an internet provider, not of a company' },
-  hosting: { label: 'from hosting', about: 'servers of a hosting company' },
+  isp: { label: 'from access providers', about: 'visitors of an access provider, not of a company' },
+  hosting: { label: 'from hosting providers', about: 'servers of a hosting provider' },
   cloud: { label: 'from clouds', about: 'servers of a cloud' },
   cdn: { label: 'from CDNs', about: 'a content delivery network' },
   vpn: { label: 'from VPNs', about: 'VPNs, Tor, private relays and security gateways' },
@@ -13,7 +13,7 @@ export const FILTERED = {
   own: { label: 'by your rule own', about: 'your own traffic' },
   always_noise: { label: 'by your rule always-noise', about: 'always noise' },
   unclassified: { label: 'by your rule unclassified', about: 'unknown class' },
-  no_page: { label: 'that are no page views', about: 'requests that are no page views' },
+  no_page: { label: 'that read no page', about: 'requests that are no page views' },
   /** Reasons of a stage of your own, or of a later version. */
   other: { label: 'for other reasons', about: 'other reasons' },
 } as const

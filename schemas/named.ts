@@ -9,7 +9,7 @@ export const NOT_NAMED = {
     label: 'from access providers (home offices, mobiles)',
     about: 'Home offices and mobiles (access providers)',
   },
-  hosting: { label: 'from servers of hosting companies, clouds and CDNs', about: 'Hosting, clouds and CDNs' },
+  hosting: { label: 'from servers of hosting providers, clouds and CDNs', about: 'Hosting providers, clouds and CDNs' },
   vpn: { label: 'from VPNs and gateways', about: 'VPNs, Tor, relays and gateways' },
   bot: { label: 'from bots', about: 'Bots' },
   reserved: { label: 'from private addresses', about: 'Private addresses' },

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 export const UNKNOWN_LIMITS = { rows: 100, rowsMax: 500, days: 30, daysMax: 366 } as const
 
 /**
- * Why visits have no company, by what is stored of them. `doubtful`: the name may be an access provider's or a hoster's, or the tenant keeps
+ * Why visits have no company, by what is stored of them. `doubtful`: the name may be an access provider's or a hosting provider's, or the tenant keeps
  * names of unknown class as events. `unnamed`: a private person, or no usable name. `kept`: infrastructure that the rule `keep` stores.
  * `unknown`: no data know the address.
  */
@@ -19,7 +19,7 @@ export const UnknownNetwork = Type.Object({
   country_code: Type.String({ description: 'The country of most events; empty for `unknown`, which is many networks' }),
   reason: Type.Enum([...UNKNOWN_REASONS], {
     description:
-      '`doubtful`: the name may be an access provider’s or a hoster’s, or the tenant keeps names of unknown class as events; `unnamed`: ' +
+      '`doubtful`: the name may be an access provider’s or a hosting provider’s, or the tenant keeps names of unknown class as events; `unnamed`: ' +
       'a private person, or no usable name; `kept`: infrastructure that the rule `keep` stores; `unknown`: no data know the address',
   }),
   visits: Type.Integer(),

@@ -55,6 +55,8 @@ export async function startInstance(
       DASHBOARD_PORT: '0',
       PLANS_FILE: plans,
       LOG_LEVEL: 'warn',
+      // No site of a company is asked.
+      DASHBOARD_FAVICONS: 'off',
       ...env,
     },
     // Ctrl-C must only reach this process, which stops the instance.

@@ -10,7 +10,7 @@ export const PAGE_LIMITS = {
   daysMax: 92,
   /** Companies that a row names. */
   shownCompanies: 3,
-  /** Companies of one page. */
+  /** Companies of one page in a part of their list. */
   companies: 50,
 } as const
 
@@ -62,6 +62,8 @@ export const PageCompaniesQuery = Type.Object(
     ...days,
     host: Type.Optional(Type.String({ maxLength: 2_048 })),
     path: Type.String({ maxLength: 2_048 }),
+    offset: Type.Optional(Type.Integer({ minimum: 0, maximum: PAGE_LIMITS.offsetMax })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_LIMITS.companies })),
   },
   { additionalProperties: false },
 )
@@ -79,6 +81,10 @@ export const PageCompany = Type.Object({
 })
 export type PageCompany = Static<typeof PageCompany>
 
-/** Those with the most visits first, at most `PAGE_LIMITS.companies`. */
-export const PageCompaniesAnswer = Type.Object({ companies: Type.Array(PageCompany) })
+/** Those with the most visits first. */
+export const PageCompaniesAnswer = Type.Object({
+  rows: Type.Array(PageCompany),
+  /** Companies on all parts of the list. */
+  total: Type.Integer(),
+})
 export type PageCompaniesAnswer = Static<typeof PageCompaniesAnswer>

@@ -167,7 +167,7 @@ export class AlertAdmin {
     if (own !== undefined) return await this.#subscribeAgain(own, given)
     const id = newAlertId()
     const now = new Date(clock.now()).toISOString()
-    const unconfirmed = await this.#toConfirm(tenantId, { to: 'email', target, madeBy })
+    const unconfirmed = await this.#toConfirm(tenantId, { on: 'digest', to: 'email', target, madeBy })
     const name = cutText(
       `Digest for ${target}${segment === undefined ? '' : ` (${segment.name})`}`,
       ALERT_LIMITS.nameMaxChars,
@@ -207,7 +207,7 @@ export class AlertAdmin {
     if (own !== undefined && !isUsed) return await this.#mailAgain(own, madeBy)
     if (own !== undefined) await this.remove(own)
     const id = newAlertId()
-    const unconfirmed = await this.#toConfirm(tenantId, { to: 'email', target, madeBy })
+    const unconfirmed = await this.#toConfirm(tenantId, { on: 'export', to: 'email', target, madeBy })
     const wanted: Alert = {
       ...{ id, tenantId, name: cutText(`${of.name} for ${target}`, ALERT_LIMITS.nameMaxChars), on: 'export' },
       ...{ to: 'email', target, export: of, created_at: now, active_since: now, secret: this.#newLinkKey(id) },
@@ -307,19 +307,36 @@ export class AlertAdmin {
 
   /** Ends a subscription at the request of its receiver: a new one has to be confirmed again. */
   async unsubscribe(subscription: Subscription): Promise<void> {
-    const { tenantId, target: address } = subscription
+    const { tenantId, target: address, on } = subscription
     // First: killed in between, a repeat of the request still finds the subscription.
-    await this.#options.addresses.forget({ tenantId, address })
+    await this.#options.addresses.forget({ tenantId, address }, on)
     await this.remove(subscription)
   }
 
+  /**
+   * Ends what is sent to the address of somebody who left: subscriptions end, and alerts are paused. May be repeated.
+   * @returns how many
+   */
+  async endMails(tenantId: string, given: string): Promise<number> {
+    const address = normalAddress(given)
+    // A paused alert would count as a confirmation.
+    for (const kind of ['digest', 'export'] as const) await this.#options.addresses.forget({ tenantId, address }, kind)
+    const all = await this.records(tenantId)
+    const own = all.filter(({ to, target }) => to === 'email' && normalAddress(target) === address)
+    for (const one of own) await (isSubscription(one) ? this.remove(one) : this.pause(one))
+    return own.length
+  }
+
   /** The address that must confirm a new alert; undefined: none must. */
-  async #toConfirm(tenantId: string, given: Pick<NewAlert, 'to' | 'target' | 'madeBy'>): Promise<string | undefined> {
-    const { to, target, madeBy } = given
+  async #toConfirm(
+    tenantId: string,
+    given: Pick<AlertRecord, 'on' | 'to' | 'target'> & Pick<NewAlert, 'madeBy'>,
+  ): Promise<string | undefined> {
+    const { on, to, target, madeBy } = given
     if (to !== 'email') return undefined
     assertEmailAddress(target)
     const address = normalAddress(target)
-    if (await this.#options.addresses.isConfirmed({ tenantId, address })) return undefined
+    if (await this.#options.addresses.isConfirmed({ tenantId, address }, on)) return undefined
     await this.#options.limits.take(tenantId, testLimits({ target }, madeBy))
     return address
   }

@@ -13,7 +13,7 @@ import {
   RETRY_AFTER_MAX_MS,
   TEST_TYPE,
 } from './delivery.ts'
-import type { Alert, RedisAlerts } from './redis/alert-store.ts'
+import { type Alert, isExportMail, type RedisAlerts } from './redis/alert-store.ts'
 import type { DeliveryQueue, RedisDeliveries } from './redis/delivery-store.ts'
 
 interface SenderOptions {
@@ -30,11 +30,21 @@ interface SenderOptions {
   readonly onAttempt?: (result: 'delivered' | 'retried' | 'failed') => void
 }
 
+/** An attempt in progress. */
+interface Sending {
+  readonly of: DeliveryQueue
+  /** Whether its mail may have a file of an export. */
+  readonly isFile: boolean
+  readonly ended: Promise<void>
+}
+
 /** Concurrent attempts of an alert, so that its receiver is not flooded; of a tenant; of all. */
 const PER_ALERT_MAX = 8
 /** Slack takes one message a second of each incoming webhook. A workflow of Teams posts at most a few in a second. */
 const ONE_AT_A_TIME: ReadonlySet<Alert['to']> = new Set(['slack', 'teams'])
 const PER_TENANT_MAX = 32
+/** Mails with files of exports, which may have 10 MB each. Those of a tenant go one after the other. */
+const FILES_MAX = 8
 const TOTAL_MAX = 256
 const LOOK_EVERY_MS = 500
 /** Removes old messages this often. */
@@ -50,7 +60,7 @@ const STOP_MS = 3_000
 export class Sender extends LeasedService {
   readonly #options: SenderOptions
   /** By message id. */
-  readonly #sending = new Map<string, { readonly of: DeliveryQueue; readonly ended: Promise<void> }>()
+  readonly #sending = new Map<string, Sending>()
   #abort = new AbortController()
   /** Rotates the queue that is first in a round. */
   #turn = 0
@@ -108,7 +118,10 @@ export class Sender extends LeasedService {
     const ofAlert = sending.filter(({ alertId }) => alertId === queue.alertId).length
     const ofTenant = sending.filter(({ tenantId }) => tenantId === queue.tenantId).length
     const alertMax = ONE_AT_A_TIME.has(alert.to) ? 1 : PER_ALERT_MAX
-    const room = Math.min(alertMax - ofAlert, PER_TENANT_MAX - ofTenant, TOTAL_MAX - sending.length)
+    const room = Math.min(
+      ...[alertMax - ofAlert, PER_TENANT_MAX - ofTenant, TOTAL_MAX - sending.length],
+      isExportMail(alert) ? this.#roomForFile(queue.tenantId) : TOTAL_MAX,
+    )
     if (room <= 0) return
     // A person waits for the requested ones.
     const heldMs = queue.queue === 'due' ? (await this.#options.deliveries.heldUntil(alert.id)) - nowMs : 0
@@ -125,8 +138,13 @@ export class Sender extends LeasedService {
           this.#sending.delete(id)
           this.wake()
         })
-      this.#sending.set(id, { of: queue, ended })
+      this.#sending.set(id, { of: queue, isFile: isExportMail(alert), ended })
     }
+  }
+
+  #roomForFile(tenantId: string): number {
+    const files = [...this.#sending.values()].filter(({ isFile }) => isFile)
+    return files.some(({ of }) => of.tenantId === tenantId) ? 0 : Math.min(1, FILES_MAX - files.length)
   }
 
   async #deliver(alert: Alert, queue: DeliveryQueue, id: string): Promise<void> {

@@ -43,7 +43,7 @@ const companiesOfPageSql = (basis: ReadBasis) => `
   WHERE ${isVisible(basis, 'read.company')}
   GROUP BY read.company
   ORDER BY page_visits DESC, page_events DESC, company
-  LIMIT ${PAGE_LIMITS.companies}`
+  LIMIT {limit:UInt32} OFFSET {offset:UInt32}`
 
 type FoundPage = Omit<PageRow, 'daily_visits' | 'top'> & {
   /** Visits by the number of days before `to`. */
@@ -103,21 +103,29 @@ export class ClickHousePages {
     }
   }
 
-  /** Companies that read a page, those with the most visits first. */
-  async companies(tenant: string, days: Days, page: { host: string; path: string }): Promise<PageCompany[]> {
+  /** Companies that read a page, those with the most visits first. @param part default: the first `PAGE_LIMITS.companies` */
+  async companies(
+    tenant: string,
+    days: Days,
+    page: { host: string; path: string },
+    part: { readonly limit?: number | undefined; readonly offset?: number | undefined } = {},
+  ): Promise<Found<PageCompany>> {
+    const { limit = PAGE_LIMITS.companies, offset = 0 } = part
     const basis = await readBasis(this.#reader, tenant, 'pages', await this.#zoneOf(tenant))
-    const rows = await this.#reader.rows<FoundCompany>(companiesOfPageSql(basis), { tenant, ...days, ...page })
+    const parameters = { tenant, ...days, ...page, limit, offset }
+    const { rows, total } = await this.#reader.find<FoundCompany>(companiesOfPageSql(basis), parameters)
     const names = await this.#names(
       tenant,
       basis,
       rows.map(({ company }) => company),
     )
-    return rows.flatMap(({ company, page_events: events, page_visits: visits, last_read }) => {
+    const found = rows.flatMap(({ company, page_events: events, page_visits: visits, last_read }) => {
       const known = names.get(company)
       if (known === undefined) return []
       const { company_id, name, domain, country_code } = known
       return [{ company_id, name, domain, country_code, events, visits, last_read }]
     })
+    return { rows: found, total }
   }
 
   /** Companies by their numbers. */

@@ -207,8 +207,8 @@ export const SETTINGS = {
   dashboardFavicons: setting(
     'DASHBOARD_FAVICONS',
     'on|off',
-    'off',
-    "whether the dashboard shows companies' favicons, which it fetches from their sites; their servers then see that this server asks",
+    'on',
+    "whether the dashboard shows companies' logos, which this server fetches from their sites; their servers then see that it asks; off: no request",
     choice(['on', 'off']),
   ),
   oidcIssuer: optional(

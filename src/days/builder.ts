@@ -238,9 +238,9 @@ export class DaysBuilder extends LeasedService {
   }
 
   async #condemnReplaced(table: DayTable): Promise<void> {
-    const { clock, tables, lease } = this.#options
+    const { clock, tables, zones, lease } = this.#options
     if (await tables.isRemoving(table)) return
-    const { builds, share } = await tables.replaced(table)
+    const { builds, share } = await tables.replaced(table, await zones?.())
     const sinceMs = clock.now() - (this.#cleanedMs.get(table) ?? 0)
     if (builds.length === 0 || (share <= CLEAN_SHARE && sinceMs < this.#times.cleanEveryMs)) return
     lease.assertHeld()

@@ -10,6 +10,7 @@ import {
   EVENTS,
   PAGE_DAYS,
   UTC_DAY_TABLES,
+  ZONE_DAY_TABLES,
   ZONE_DAYS,
   ZONE_PAGE_DAYS,
 } from '../stores/clickhouse/tables.ts'
@@ -330,9 +331,12 @@ export class DayTables {
     }
   }
 
-  /** Builds that a newer one has replaced, or that their events have left. */
-  async replaced(table: DayTable): Promise<ReplacedBuilds> {
-    const builds = await staleBuilds(this.#front, table)
+  /**
+   * Builds that a newer one has replaced, or that their events have left, and cuts of tenants that are in UTC now.
+   * @param zones of tenants that are not in UTC; undefined: unknown, so all cuts stay
+   */
+  async replaced(table: DayTable, zones?: TenantZones): Promise<ReplacedBuilds> {
+    const builds = await staleBuilds(this.#front, table, { zones })
     const [total = [0]] = await this.#read<[number]>(`SELECT count() FROM ${table}`)
     const rows = builds.reduce((sum, build) => sum + build.rows, 0)
     return { builds, share: total[0] === 0 ? 0 : rows / total[0] }
@@ -425,6 +429,13 @@ function monthOf(day: string): string {
   return day.slice(0, 7).replace('-', '')
 }
 
+const isZoneTable = (table: DayTable) => ZONE_DAY_TABLES.some((one) => one === table)
+
+/** Whether the tenant of a build needs no cuts any more. */
+function isInUtc(zones: TenantZones): string {
+  return zones.size === 0 ? '1' : `tenant_id NOT IN (${[...zones.keys()].map(quote).join()})`
+}
+
 const BUILD_ID_SQL = 'cityHash64(tenant_id, day, built)'
 
 /** The condition for the rows of some builds. */
@@ -442,14 +453,20 @@ function allBuilds(table: DayTable, condition = ''): string {
 /**
  * Builds that do not count: their numbers are not those of events, or a newer build has them too. At most 5,000.
  * @param client of the database `ipid`
- * @param tenantId undefined: of all tenants
+ * @param of.tenantId undefined: of all tenants
+ * @param of.zones as in `DayTables.replaced`
  */
-export async function staleBuilds(client: ClickHouseClient, table: DayTable, tenantId?: string): Promise<Build[]> {
+export async function staleBuilds(
+  client: ClickHouseClient,
+  table: DayTable,
+  { tenantId, zones }: { readonly tenantId?: string; readonly zones?: TenantZones | undefined },
+): Promise<Build[]> {
   const condition = tenantId === undefined ? '' : `WHERE tenant_id = ${quote(tenantId)}`
   const query = `
     ${allBuilds(table, condition)}
     HAVING (tenant_id, day, built) GLOBAL NOT IN (SELECT tenant_id, day, built FROM ${VALID[table]} ${condition})
+      ${isZoneTable(table) && zones !== undefined ? `OR ${isInUtc(zones)}` : ''}
     LIMIT ${BUILDS_MAX}`
-  const rows = await read<BuildRow>(client, query)
+  const rows = await read<BuildRow>(client, query, { max_query_size: String(LOOK_TEXT_MAX_BYTES) })
   return rows.map(([id, day, count]) => ({ id, day, rows: count }))
 }

@@ -20,7 +20,7 @@ export async function removeStaleBuilds(hosts: Hosts, tenantId: string, deadline
   let detachedParts = 0
   for (const table of DAY_TABLES) {
     for (let isMore = true; isMore; ) {
-      const builds = await staleBuilds(hosts.front, table, tenantId)
+      const builds = await staleBuilds(hosts.front, table, { tenantId })
       // Without builds it still waits for files that an interrupted call has left.
       const removed = await removeRows(hosts, table, builds.length === 0 ? '0' : isOneOf(builds), deadlineMs)
       isMore = builds.length === BUILDS_MAX

@@ -79,7 +79,7 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   await page.goto(home)
   const main = page.getByRole('main')
   await main
-    .getByText(/^\d+ visits, .* in the previous 7 days\. \d+ companies, .* of them new\. Today counts so far\.$/)
+    .getByText(/^\d+ visits, .* in the previous 7 days\. \d+ companies, .* of them new\. Today is not over yet\.$/)
     .waitFor()
   await main.getByRole('figure', { name: 'Visits of companies by day' }).locator('.u-over').waitFor()
   const five = main.getByRole('region', { name: 'Five to look at today' })

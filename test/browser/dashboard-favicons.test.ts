@@ -63,6 +63,20 @@ test('a company has its icon in every list, and initials while it loads and when
     await assertAccessible()
   })
 
+  await t.test('an icon that has loaded is there at once on the next page', async () => {
+    await page.evaluate(`
+      window.flashed = false
+      new MutationObserver(() => {
+        const avatars = [...document.querySelectorAll('main .ui-avatar')]
+        if (avatars.some(({ textContent }) => textContent === 'AN')) window.flashed = true
+      }).observe(document.body, { subtree: true, childList: true, characterData: true })`)
+    await main.getByRole('link', { name: 'Anvil' }).click()
+    await main.getByRole('heading', { name: 'Anvil', level: 1 }).locator('.ui-avatar img').waitFor()
+    await page.goBack()
+    await avatarOf('Anvil').locator('img').waitFor()
+    assert.equal(await page.evaluate('window.flashed'), false)
+  })
+
   await t.test('on home and on the page of the company, from the cache of the browser', async () => {
     await page.goto(`${dashboard.url}/t/acme/home`)
     await main.getByRole('link', { name: 'Anvil' }).first().waitFor()

@@ -185,9 +185,52 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     await main.getByRole('button', { name: 'Show companies that read /pricing' }).click()
     await link(1).click()
     await page.getByRole('heading', { level: 1, name: nameOf(1) }).waitFor()
-    await status(/^\d+ of 50$/)
+    await status('1 of 70')
     await page.goBack()
     await link(1).waitFor()
+  })
+
+  await t.test('a company of Pages, Home and Alerts leads to the next one, also after a reload', async () => {
+    const heading = () => page.getByRole('heading', { level: 1 }).textContent()
+    const [next, previous] = ['Next company (j)', 'Previous company (k)'].map((name) =>
+      main.getByRole('button', { name }),
+    )
+    // Readers go on where their part of 50 ends.
+    const readers = main.getByRole('listitem').getByRole('link', { name: /^Company/ })
+    await readers.nth(49).click()
+    await status('50 of 70')
+    const fiftieth = await heading()
+    await next!.click()
+    await status('51 of 70')
+    await page.reload()
+    await status('51 of 70')
+    await previous!.click()
+    await status('50 of 70')
+    assert.equal(await heading(), fiftieth)
+
+    await page.goto(at('home'))
+    await main
+      .getByRole('listitem')
+      .getByRole('link', { name: /^Company/ })
+      .first()
+      .click()
+    await status(/^1 of \d$/)
+    const first = await heading()
+    await next!.click()
+    await status(/^2 of \d$/)
+    await page.reload()
+    await page.keyboard.press('k')
+    await status(/^1 of \d$/)
+    assert.equal(await heading(), first)
+
+    await page.goto(at('alerts/new'))
+    await main
+      .getByRole('link', { name: /^Company/ })
+      .first()
+      .click()
+    await status(/^1 of \d$/)
+    await next!.click()
+    await status(/^2 of \d$/)
   })
 
   await t.test('Channels says what brought companies, and leads to exactly these', async () => {

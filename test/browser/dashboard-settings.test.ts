@@ -177,7 +177,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await until(async () => {
       await page.getByRole('button', { name: 'What would it have changed?' }).first().click()
       await page.getByText('Nothing is changed yet').waitFor()
-      return (await page.getByText('1 of the stored events are hidden').count()) > 0
+      return (await page.getByText('1 of the stored events is hidden').count()) > 0
     })
     assert.equal((await send(key)).result?.status, 'ok')
     await page.getByRole('button', { name: 'Add rule' }).click()
@@ -439,6 +439,9 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
 
     await page.getByRole('button', { name: 'Actions for Bob' }).click()
     await page.getByRole('menuitem', { name: 'Remove' }).click()
+    await page
+      .getByText('Digests and files of exports that go to bob@example.com end, and alerts that go there are')
+      .waitFor()
     await assertAccessible()
     await page.getByRole('button', { name: 'Remove person' }).click()
     await bob.waitFor({ state: 'detached' })
@@ -446,7 +449,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     await left.getByRole('row', { name: /API key ipid_/ }).waitFor()
     await assertAccessible()
     await left.getByRole('button', { name: /^Revoke ipid_/ }).click()
-    await left.getByText('Nothing that they made here works any more.').waitFor()
+    await left.getByText('Nothing is left that they made here and that still works.').waitFor()
     await left.getByRole('button', { name: 'Done' }).click()
     await operator.page.goto(`${origin}/t/acme/settings/people`)
     await operator.page.getByRole('table', { name: 'Operators' }).getByText('this browser').waitFor()

@@ -49,7 +49,7 @@ test('a member shares a list and a company, and ends the link', { skip }, async 
     await main.getByText('2 companies').waitFor()
     await main.getByRole('button', { name: 'Share' }).click()
     await dialog.getByText('Everybody who has the link').waitFor()
-    assert.equal(await dialog.getByText('As long as nobody revokes it').count(), 0)
+    assert.equal(await dialog.getByText('Until somebody revokes it').count(), 0)
     await dialog.getByLabel('Heat').uncheck()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     link = await share('For Eve')

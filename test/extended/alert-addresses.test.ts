@@ -176,7 +176,7 @@ test('a tenant that is deleted leaves no address: no link, and no confirmation',
   await removal.mark('gone')
   await removal.removeKeys('gone')
   assert.equal(await addresses.addressOf(ended!), undefined)
-  assert.equal(await addresses.isConfirmed({ tenantId: 'gone', address: 'confirmed@b.example' }), false)
+  assert.equal(await addresses.isConfirmed({ tenantId: 'gone', address: 'confirmed@b.example' }, 'digest'), false)
   assert.deepEqual(await addresses.addressOf(link!), { tenantId: 'other', address: 'kept@b.example' })
 })
 

@@ -490,7 +490,10 @@ test('an address confirms once by its link, and its alerts start then', async (t
   // Opening it changes nothing: programs that scan mail do so.
   const page = await fetch(`${dashboard.url}/confirm?token=${token}`)
   assert.equal(page.status, 200)
-  assert.match(await page.text(), /gets alerts, digests or files of exports of acme once you confirm it.*<button/s)
+  assert.match(
+    await page.text(),
+    /Once you confirm it, ada@b\.example gets this from acme:<\/p>\n<ul><li>The alert [^<]+<\/li><\/ul>.*<button/s,
+  )
   assert.equal((await store.get('acme', alert_id))!.unconfirmed, 'ada@b.example')
   const press = (origin = dashboard.url, value = token) =>
     fetch(`${dashboard.url}/confirm`, {

@@ -218,7 +218,7 @@ test('the link of each page opens exactly the companies that the page counts', a
     const query = new URLSearchParams({ from: from!, to: to!, page: pages![0]! })
     const opened = await page(query.toString(), 'linked')
     assert.equal(opened.total, companies, `${host} ${path}`)
-    const { companies: readers } = await operator.read<PageCompaniesAnswer>(
+    const { rows: readers } = await operator.read<PageCompaniesAnswer>(
       `/api/tenants/linked/pages/companies?${new URLSearchParams({ ...days, host, path })}`,
     )
     const idsOf = (found: readonly { company_id: string }[]) => found.map(({ company_id: id }) => id).sort()

@@ -15,6 +15,7 @@ import { RedisSessionStore } from '../../src/dashboard/redis/sessions.ts'
 import { Sessions } from '../../src/dashboard/server/sessions.ts'
 import { settingsOf } from '../../src/pipeline/declaration/pipeline.ts'
 import { systemClock } from '../../src/run/clock.ts'
+import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { clock, event, ODD, startCompanies } from '../support/companies.ts'
 import { DashboardClient, followLink } from '../support/dashboard.ts'
 import { temporaryFolder } from '../support/enrichment-data.ts'
@@ -109,12 +110,23 @@ async function askedBy(t: TestContext, settings: Readonly<Record<string, string>
   return { isOn, status, names }
 }
 
-test('by default no company is looked up anywhere: there is no such call, and no page has icons', async (t) => {
-  assert.deepEqual(await askedBy(t, {}), { isOn: false, status: 404, names: [] })
+test('DASHBOARD_FAVICONS=off looks no company up: there is no such call, and no page has icons', async (t) => {
+  assert.deepEqual(await askedBy(t, { DASHBOARD_FAVICONS: 'off' }), { isOn: false, status: 404, names: [] })
 })
 
-test('DASHBOARD_FAVICONS=on looks up the site of the company that is shown', async (t) => {
-  assert.deepEqual(await askedBy(t, { DASHBOARD_FAVICONS: 'on', WEBHOOK_PRIVATE: 'on' }), {
+test('by default the site of the company that is shown is looked up, and no other', async (t) => {
+  assert.deepEqual(await askedBy(t, { WEBHOOK_PRIVATE: 'on' }), {
     ...{ isOn: true, status: 204, names: ['anvil.example', 'anvil.example'] },
   })
+})
+
+test('for a company of sample data nobody is asked', async () => {
+  await new RedisTenantStore(redis).createTenant({
+    ...{ id: 'sample-data', plan: 'starter', archive: false, addresses: 'full', createdAt: new Date(0).toISOString() },
+    sampleUntil: '2026-07-01',
+  })
+  await insert([event('anvil.example', { tenant_id: 'sample-data', domain: 'anvil.example' })])
+  sites.asked.length = 0
+  assert.equal((await operator.get(pathOf('anvil.example', 'sample-data'))).status, 204)
+  assert.deepEqual(sites.asked, [])
 })

@@ -199,7 +199,7 @@ test('pages count companies and visits without their queries, and name their rea
     `/api/tenants/other/pages/companies?${span}&host=site.example&path=${encodeURIComponent('/pricing')}`,
   )
   assert.deepEqual(
-    readers.companies.map(({ company_id, visits, last_read }) => [company_id, visits, last_read.slice(0, 10)]),
+    readers.rows.map(({ company_id, visits, last_read }) => [company_id, visits, last_read.slice(0, 10)]),
     [
       ['a.example', 2, TODAY],
       ['b.example', 1, '2026-03-14'],

@@ -24,7 +24,7 @@ import { RedisTenantRemoval } from '../../src/operations/erasure/redis/tenant-re
 import { systemClock } from '../../src/run/clock.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { TenantAdmin } from '../../src/tenants/admin.ts'
-import { DashboardClient, followLink, startDashboard } from '../support/dashboard.ts'
+import { DashboardClient, followLink, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
 import { member, ROUTES, redis, tenant, tenants } from '../support/dashboard-access.ts'
 import { sendRaw } from '../support/raw-request.ts'
 
@@ -41,6 +41,7 @@ const who = route({
 })
 const admin = new TenantAdmin({ store: tenants, plans: new Map(Object.entries(DEFAULT_PLANS)), clock: systemClock })
 const alerts = new RedisAlerts(redis)
+const alerting = testAlertAdmin(redis, systemClock)
 const sharedLinks = new SharedLinks(new RedisSharedLinks(redis), new RedisPersonStore(redis), systemClock)
 const parts = {
   people,
@@ -50,6 +51,7 @@ const parts = {
   sharedLinks,
   publicUrl: undefined,
   mails: undefined,
+  endMails: (tenantId: string, address: string) => alerting.endMails(tenantId, address),
   clock: systemClock,
 }
 const PEOPLE = [...ROUTES, who, ...peopleRoutes(parts), ...keyRoutes({ admin })]
@@ -311,6 +313,30 @@ test('a removed member does not come back by links that they made, and their key
   assert.equal((await stranger.get(`${PATH}/made?maker=${maker}`)).status, 404)
   const elsewhere = await stranger.read<MadeAnswer>(`/api/tenants/other/people/made?maker=${maker}`)
   assert.deepEqual([elsewhere.keys, elsewhere.people], [[], []])
+})
+
+test('nothing is sent any more to the address of a person who was removed', async (t) => {
+  const dashboard = await start(t)
+  const admin = await dashboard.signIn(member)
+  t.after(() => alerts.removeAll('acme', systemClock.now()))
+  await post<InviteAnswer>(admin, `${PATH}/invite`, { name: 'Lea', email: 'Lea@site.example', days: 1 })
+  const file = { export: { id: 'export_0123456789ab', name: 'Daily' }, once: false }
+  for (const address of ['lea@site.example', 'max@site.example']) {
+    await alerting.confirm('acme', address)
+    await alerting.subscribe('acme', { address, every: 'week', at: '08:00' })
+    await alerting.mailExport('acme', { address, ...file })
+    await alerting.create('acme', { name: `To ${address}`, on: 'company.first_seen', to: 'email', target: address })
+  }
+  await post(admin, `${PATH}/remove`, { person: named(await list(admin), 'Lea').id })
+  const left = (await alerts.list('acme')).map(({ on, target, paused }) => `${on} ${target} ${paused?.by}`)
+  assert.deepEqual(left.sort(), [
+    'company.first_seen lea@site.example person',
+    'company.first_seen max@site.example undefined',
+    'digest max@site.example undefined',
+    'export max@site.example undefined',
+  ])
+  const again = await alerting.subscribe('acme', { address: 'lea@site.example', every: 'week', at: '08:00' })
+  assert.equal(again.unconfirmed, 'lea@site.example')
 })
 
 test('a link that is made while its maker is removed does not work', async (t) => {

@@ -89,6 +89,7 @@ const SETTINGS = settingsRoutes({
   apiUrl: 'http://127.0.0.1:8080',
   publicApiUrl: undefined,
   mails: undefined,
+  endMails: async () => {},
   fetches: (found) => pullStatuses(redis, ingest, found),
   readRule: parseRule,
   trials: {

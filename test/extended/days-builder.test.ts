@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { type BuilderTimes, DaysBuilder } from '../../src/days/builder.ts'
+import type { TenantZones } from '../../src/days/day-tables.ts'
 import { RedisDaysRecords } from '../../src/days/redis/records.ts'
 import { daysStatus } from '../../src/days/status.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
@@ -19,6 +20,8 @@ const TIMES: Partial<BuilderTimes> = { lookEveryMs: 20, quietMs: 0, restlessMs: 
 /** Builders of a server, with a lease in a real Redis and a clock that a test sets. */
 class Builders {
   nowMs = START
+  /** Of tenants that are not in UTC. */
+  zones: TenantZones = new Map()
   readonly clickhouse: TestClickHouse
   readonly days: TestDays
   readonly records: RedisDaysRecords
@@ -49,6 +52,7 @@ class Builders {
         0,
       ),
       ...{ tables: this.days.tables, records: this.records, clock: { now: () => this.nowMs }, log, times },
+      zones: async () => this.zones,
     })
     this.#running.push(builder)
     await builder.start()
@@ -126,6 +130,30 @@ test('a query that chose a build still reads it for 15 minutes after it was repl
   builders.nowMs = since + 900_000
   await until(async () => (await read()) === 0)
   assert.deepEqual(await days.exactness(), { entities: 1, pages: 1, entity_days: 5, page_days: 5 })
+})
+
+test('days that were cut for a zone are removed when their workspace returns to UTC', async (t) => {
+  const builders = await Builders.start(t)
+  const cuts = async () => {
+    const query = 'SELECT (SELECT count() FROM zone_days) AS days, (SELECT count() FROM zone_page_days) AS pages'
+    return (await builders.clickhouse.rows<{ days: number; pages: number }>(query))[0]!
+  }
+  builders.zones = new Map([['acme', 'Europe/Berlin']])
+  await builders.insert(2_000, 1)
+  await builders.add({ ...TIMES, cleanEveryMs: 0 })
+  await until(async () => (await builders.status())?.stale === 0)
+  const stored = await cuts()
+  assert.ok(stored.days > 0 && stored.pages > 0)
+  builders.nowMs += HOUR_MS
+  await builders.look()
+  assert.deepEqual(await cuts(), stored)
+  builders.zones = new Map()
+  await until(async () => {
+    builders.nowMs += 900_000
+    const { days, pages } = await cuts()
+    return days + pages === 0
+  })
+  assert.deepEqual(await builders.days.exactness(), { entities: 1, pages: 1, entity_days: 5, page_days: 5 })
 })
 
 test('a build that was condemned never counts again, even when its events come back', async (t) => {

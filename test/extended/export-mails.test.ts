@@ -88,13 +88,14 @@ async function startWorld(t: TestContext) {
       getTenant: (id) => tenants.getTenant(id),
     })
   }
-  const startSender = async (killer = new Killer()) => {
+  type Send = Channels['send']
+  const startSender = async (killer = new Killer(), around = (send: Send): Send => send) => {
     const redisOf = killable(killer)
     const channels = new Channels({
       ...{ destinations: new Destinations({ allowsPrivate: false }), secrets: testSecrets, clock, log: silent },
       ...{ mailer: new Mailer({ url: smtp.url, from: 'ipid@site.example' }), userAgent: 'test', files: store },
     })
-    const calls = killer.over({ send: channels.send.bind(channels) }, ['send'])
+    const calls = killer.over({ send: around(channels.send.bind(channels)) }, ['send'])
     const sender = new Sender({
       lease: new Membership({ client, name: 'deliveries' }).share(0),
       ...{ deliveries: new RedisDeliveries(redisOf), alerts: new RedisAlerts(redisOf), clock, log: silent },
@@ -231,7 +232,7 @@ test('a subscriber gets the files since the subscription, one with --once the ne
       .map(attached)
       .sort()
   assert.deepEqual(got('each@site.example'), ['first\n', 'second\n', 'third\n'])
-  assert.deepEqual(got('once@site.example'), ['first\n', 'first\n', 'second\n', 'third\n'])
+  assert.deepEqual(got('once@site.example'), ['first\n', 'second\n', 'third\n'], 'not twice for two subscriptions')
   const listed = (await admin.exportMails('acme')).map(({ target, once = false }) => `${target} ${once}`)
   assert.deepEqual(
     listed.sort(),
@@ -248,6 +249,56 @@ test('a subscriber gets the files since the subscription, one with --once the ne
   await exports.remove('acme', one.id)
   await world.turn()
   assert.deepEqual(await admin.exportMails('acme'), [], 'those of a removed export end')
+})
+
+test('a file goes to who wanted one, when the subscription to each began after it', async (t) => {
+  const world = await startWorld(t)
+  await world.subscribe('ann@site.example', true)
+  await world.write('first\n')
+  await world.subscribe('ann@site.example')
+  await world.turn()
+  await world.write('second\n')
+  await world.turn()
+  assert.deepEqual(world.smtp.mails.map(attached), ['first\n', 'second\n'])
+})
+
+test('mails with files go one after the other', async (t) => {
+  const world = await startWorld(t)
+  for (let i = 0; i < 12; i++) await world.subscribe(`p${i}@site.example`)
+  await world.write('x'.repeat(1_000_000))
+  await world.evaluator().turn()
+  let [now, most] = [0, 0]
+  const sender = await world.startSender(undefined, (send) => async (...args) => {
+    most = Math.max(most, ++now)
+    try {
+      return await send(...args)
+    } finally {
+      now--
+    }
+  })
+  await until(world.isIdle)
+  await sender.stop()
+  assert.deepEqual([most, new Set(world.smtp.mails.map((mail) => readMail(mail).to)).size], [1, 12])
+})
+
+test('who unsubscribed confirms again, also when another subscription confirmed the address', async (t) => {
+  const { admin, alerts, one, subscribe } = await startWorld(t)
+  const address = 'ann@site.example'
+  const file = { address, export: { id: one.id, name: one.name }, once: true }
+  const digest = { address, every: 'week', at: '08:00' } as const
+  await subscribe(address)
+  const first = await admin.subscribe('acme', digest)
+  assert.equal(first.unconfirmed, undefined)
+  await admin.unsubscribe(first)
+  // The files still go there, so the address counts as confirmed.
+  assert.equal((await admin.mailExport('acme', file)).unconfirmed, undefined)
+  await admin.confirm('acme', address)
+  const again = await admin.subscribe('acme', digest)
+  assert.deepEqual([again.unconfirmed, again.paused?.by], [address, 'unconfirmed'])
+  await admin.confirm('acme', address)
+  assert.equal((await alerts.get('acme', again.id))!.unconfirmed, undefined)
+  await admin.remove(again)
+  assert.equal((await admin.subscribe('acme', digest)).unconfirmed, undefined, 'an admin ended it, not the receiver')
 })
 
 test('an address confirms first, and a mail that is refused shows on its subscription', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { Logger } from 'pino'
 import { Favicons } from '../../src/dashboard/favicons/favicons.ts'
 import { IconCache } from '../../src/dashboard/favicons/icon-cache.ts'
 import { temporaryFolder } from '../support/enrichment-data.ts'
@@ -314,6 +315,16 @@ test('files of the folder are checked anew, and a read-only folder only disables
   await rm(dir, { recursive: true })
   await writeFile(dir, 'a file in its place')
   assert.equal((await again().of('t', 'acme.example'))?.type, 'image/png')
+})
+
+test('a cache that cannot write says so once, not for each company', async (t) => {
+  const dir = join(await temporaryFolder(t), 'favicons')
+  await writeFile(dir, 'a file in its place')
+  const warnings: string[] = []
+  const log = { warn: (_: object, text: string) => void warnings.push(text) } as unknown as Logger
+  const cache = new IconCache({ dir, clock: { now: () => Date.now() }, log })
+  for (const name of ['a.example', 'b.example', 'c.example']) await cache.put(name, PNG, HOUR_MS)
+  assert.equal(warnings.length, 1)
 })
 
 test('the folder does not grow without bound', async (t) => {

@@ -14,6 +14,7 @@ import { type EventRow, eventInserter } from '../support/event-rows.ts'
 import { modelHome } from '../support/home-model.ts'
 import { randomOf } from '../support/random.ts'
 import { stepsOf } from '../support/steps.ts'
+import { until } from '../support/until.ts'
 
 /* Numbers of pages in several zones, against sums of raw events by days that Intl finds. */
 
@@ -305,6 +306,19 @@ test('numbers of pages follow the days of a zone, in every state of the stored d
     assert.deepEqual(await days.stale(), [])
     await assertDays('UTC', 'stored')
     await assertPages('UTC')
+  })
+  await step('in UTC again, the cuts are removed', async () => {
+    for (const table of ZONE_DAY_TABLES) {
+      assert.deepEqual((await days.tables.replaced(table, new Map([[TENANT, 'America/Sao_Paulo']]))).builds, [])
+      const { builds, share } = await days.tables.replaced(table, new Map([['other', 'Asia/Kolkata']]))
+      assert.equal(share, 1)
+      await days.tables.condemn(table, builds)
+      await days.tables.remove(table, builds)
+      await until(async () => !(await days.tables.isRemoving(table)))
+      assert.deepEqual(await clickhouse.rows(`SELECT 1 FROM ${table}`), [])
+    }
+    await assertDays('UTC', 'without cuts')
+    await assertDays('America/Sao_Paulo', 'without cuts')
   })
 })
 

@@ -168,6 +168,7 @@ test('an invitation is mailed with its link, and the inviter learns what the mai
     admin,
     alerts: new RedisAlerts(redis),
     sharedLinks,
+    endMails: async () => {},
     publicUrl: undefined,
     clock: systemClock,
   }
@@ -199,6 +200,7 @@ test('a role is given by another admin, holds at once, and ends links of a forme
     admin,
     alerts: new RedisAlerts(redis),
     sharedLinks,
+    endMails: async () => {},
     publicUrl: undefined,
     mails: undefined,
   }

@@ -92,6 +92,8 @@ export async function startInstance(
         DATA_DIR: dataDir,
         ...data,
         LOG_LEVEL: 'warn',
+        // No site of a company is asked.
+        DASHBOARD_FAVICONS: 'off',
         ...ports,
         ...env,
       },

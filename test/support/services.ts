@@ -514,7 +514,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       const parts = {
         sessions,
         people: {} as People,
-        addresses: { addressOf: async () => undefined, confirm: async () => false },
+        addresses: { addressOf: async () => undefined, waitingFor: async () => [], confirm: async () => false },
         sharedPages: { open: async () => ({ status: 404, body: '' }) },
         digests: { subscriptionOfLink: async () => 'gone' as const, unsubscribe: async () => {} },
         routes: [],

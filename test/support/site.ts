@@ -57,6 +57,8 @@ export class TestSite {
       REDIS_MAX_MEMORY: '256mb',
       DATA_DIR: this.dir,
       DEFAULT_DATA: 'off',
+      // No site of a company is asked.
+      DASHBOARD_FAVICONS: 'off',
       ...env,
     }
     t.after(async () => {

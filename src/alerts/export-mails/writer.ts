@@ -40,11 +40,13 @@ export class ExportMailWriter {
       }
       const state = states.get(id)
       if (state === undefined) await alerts.remove(mail.tenantId, mail.id, clock.now())
-      else if (mail.paused === undefined) await this.#write(mail, state)
+      else if (mail.paused === undefined)
+        await this.#write(mail, state, mail.once ? mails.find(isEachOf(mail)) : undefined)
     }
   }
 
-  async #write(mail: ExportMail, state: ExportState): Promise<void> {
+  /** @param each the subscription of the same receiver for each file, beside one for a single file */
+  async #write(mail: ExportMail, state: ExportState, each: ExportMail | undefined): Promise<void> {
     const { occurrences, alerts, waiting, dashboardUrl, clock } = this.#options
     const { digestMs: sentMs } = await occurrences.progress(mail.id)
     if (mail.once && sentMs > 0) {
@@ -53,9 +55,17 @@ export class ExportMailWriter {
     }
     const sinceMs = Math.max(sentMs, Date.parse(mail.active_since))
     const open = filesOf(state).filter(({ atMs }) => atMs > sinceMs)
-    for (const file of mail.once ? open.slice(0, 1) : open)
-      await occurrences.sendDigest(mail, 1, fileMessage(mail, file, { dashboardUrl }), file.atMs, clock.now())
+    for (const file of mail.once ? open.slice(0, 1) : open) {
+      // The other one sends the same file.
+      const isSent = each !== undefined && Date.parse(each.active_since) < file.atMs
+      const message = fileMessage(mail, file, { dashboardUrl })
+      await occurrences.sendDigest(mail, isSent ? 0 : 1, message, file.atMs, clock.now())
+    }
   }
+}
+
+function isEachOf({ target, export: of }: ExportMail): (other: ExportMail) => boolean {
+  return (other) => !other.once && other.paused === undefined && other.target === target && other.export.id === of.id
 }
 
 /** The last files, oldest first. */

@@ -152,7 +152,7 @@ export class Favicons {
         url = targetOf(answer, at)
       } catch (error) {
         if (!(error instanceof DestinationRefusedError)) throw error
-        log.info({ host: at.hostname, address: error.found }, 'the icon of a company is not at a public address')
+        log.debug({ host: at.hostname, address: error.found }, 'the icon of a company is not at a public address')
         return undefined
       }
     }

@@ -31,6 +31,7 @@ const PART_MS = 60_000
 export class IconCache {
   readonly #options: Required<IconCacheOptions>
   #writes = 0
+  #isFailing = false
 
   constructor(options: IconCacheOptions) {
     this.#options = { filesMax: FILES_MAX, trimEvery: TRIM_EVERY, ...options }
@@ -58,9 +59,13 @@ export class IconCache {
       await utimes(part, expires, expires)
       await rename(part, this.#path(domain))
       if (this.#writes++ % trimEvery === 0) await this.#trim()
+      this.#isFailing = false
     } catch (error) {
       await rm(part, { force: true }).catch(() => {})
-      log.warn({ reason: causeText(error) }, 'an icon of a company is not kept, so it is fetched again')
+      // Once, not for each company.
+      if (!this.#isFailing)
+        log.warn({ reason: causeText(error) }, 'icons of companies are not kept, so they are fetched again')
+      this.#isFailing = true
     }
   }
 

@@ -1,3 +1,4 @@
+import { alertAdmin } from '../../alerts/admin.ts'
 import { RedisAlerts } from '../../alerts/redis/alert-store.ts'
 import type { Config } from '../../config/config.ts'
 import { attributionOf } from '../../enrichment/files/attribution.ts'
@@ -64,6 +65,7 @@ export function settingsOf(
   const { clock } = telemetry
   const { plans, dashboardUrl: publicUrl } = config
   const counters = new RedisTokenCounters(redis)
+  const alerting = alertAdmin(redis, config, clock)
   return {
     admin: new TenantAdmin({ store: new RedisTenantStore(redis), plans, clock }),
     plans,
@@ -73,6 +75,7 @@ export function settingsOf(
     mails,
     sharedLinks,
     alerts: new RedisAlerts(redis),
+    endMails: (tenantId, address) => alerting.endMails(tenantId, address),
     publicUrl,
     quota: sharedLimits(counters, clock).lookups,
     lookupCounts: new SharedLimit(DAILY_LOOKUPS, counters, clock),

@@ -1,3 +1,4 @@
+import type { AlertRecord } from '../../../schemas/alert.ts'
 import { CONFIRM_DAYS } from '../../alerts/delivery.ts'
 import type { RedisAddresses } from '../../alerts/redis/address-store.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
@@ -8,7 +9,7 @@ import { escaped } from '../../run/escaped.ts'
 import { pageWithoutScripts } from './sign-in-page.ts'
 
 interface ConfirmingOptions {
-  readonly addresses: Pick<RedisAddresses, 'addressOf' | 'confirm'>
+  readonly addresses: Pick<RedisAddresses, 'addressOf' | 'waitingFor' | 'confirm'>
   /** HTML of the pages. */
   readonly index: string
   /** Resolves when earlier changes are on disk. */
@@ -30,9 +31,15 @@ export class Confirming {
     const found = await this.#options.addresses.addressOf(token)
     if (found === undefined) return this.#gone()
     const { address, tenantId } = found
+    const waiting = await this.#options.addresses.waitingFor(found)
+    const about =
+      waiting.length === 0
+        ? `<p>${escaped(address)} gets alerts, digests or files of exports of ${escaped(tenantId)} once you confirm it.</p>`
+        : `<p>Once you confirm it, ${escaped(address)} gets this from ${escaped(tenantId)}:</p>
+<ul>${waiting.map((one) => `<li>${escaped(whatWaits(one))}</li>`).join('')}</ul>`
     return this.#page(
       200,
-      `<p>${escaped(address)} gets alerts, digests or files of exports of ${escaped(tenantId)} once you confirm it.</p>
+      `${about}
 <form class="ui-stack" method="post" action="/confirm"><input type="hidden" name="token" value="${escaped(token)}">
 <p><button type="submit" class="ui-button is-primary">Confirm the address</button></p></form>`,
     )
@@ -65,4 +72,9 @@ export class Confirming {
     const body = pageWithoutScripts(this.#options.index, text)
     return { status, type: 'text/html; charset=utf-8', body, headers: { 'cache-control': 'no-store' } }
   }
+}
+
+function whatWaits({ on, name, export: of, once }: AlertRecord): string {
+  if (on === 'export') return once ? `The next file of the export ${of?.name}` : `Each file of the export ${of?.name}`
+  return on === 'digest' ? name : `The alert ${name}`
 }

@@ -43,7 +43,7 @@ interface DashboardOptions {
   readonly idleSeconds?: number | undefined
   readonly sessions: Sessions
   readonly people: Pick<People, 'introduce' | 'remove'>
-  readonly addresses: Pick<RedisAddresses, 'addressOf' | 'confirm'>
+  readonly addresses: Pick<RedisAddresses, 'addressOf' | 'waitingFor' | 'confirm'>
   /** Pages for people without an account. */
   readonly sharedPages: Pick<SharedPages, 'open'>
   /** Undefined: SMTP_URL is not set. */

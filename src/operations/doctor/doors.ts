@@ -6,6 +6,9 @@ import { type Finding, findingsOf, type Subject } from './finding.ts'
 export function checkDoors({ config, roles }: Subject): Finding[] {
   const { risk, fine } = findingsOf('doors')
   const found: Finding[] = []
+  const logos = fine(
+    'the dashboard asks sites of companies for their logos, so they see this server; DASHBOARD_FAVICONS=off ends it',
+  )
   if (roles.includes('ingress') && isOpen(config.host)) {
     found.push(
       risk(
@@ -47,7 +50,8 @@ export function checkDoors({ config, roles }: Subject): Finding[] {
       check: 'mail',
     })
   }
-  return found.length > 0 ? found : [fine('only this machine reaches its ports')]
+  if (found.length === 0) found.push(fine('only this machine reaches its ports'))
+  return roles.includes('dashboard') && config.dashboardFavicons === 'on' ? [...found, logos] : found
 }
 
 function dashboardDoor({ dashboardHost, dashboardUrl }: Subject['config']): Finding[] {

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { StartupError } from '../../run/errors.ts'
 import { DATABASE } from './client.ts'
 import { quote } from './quote.ts'
@@ -64,8 +64,8 @@ export async function formOfTables(client: ClickHouseClient): Promise<Form | und
 }
 
 /** Rows of a query, with 64-bit numbers as numbers. */
-export async function read<T>(client: ClickHouseClient, query: string): Promise<T[]> {
-  const settings = { output_format_json_quote_64bit_integers: 0 } as const
+export async function read<T>(client: ClickHouseClient, query: string, more: ClickHouseSettings = {}): Promise<T[]> {
+  const settings = { output_format_json_quote_64bit_integers: 0, ...more } as const
   const result = await client.query({ query, format: 'JSONCompactEachRow', clickhouse_settings: settings })
   return await result.json<T>()
 }

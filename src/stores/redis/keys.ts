@@ -156,6 +156,8 @@ export const keys = {
   deliveryQueues: () => `${leased('alerts')}:queues`,
   /** Set: e-mail addresses of a tenant that are confirmed. */
   confirmedAddresses: (tenantId: string) => `${leased('alerts')}:confirmed:${tenantId}`,
+  /** Set: `KIND ADDRESS` of addresses of a tenant that unsubscribed by a link and have not confirmed this kind of subscription since. */
+  unsubscribedAddresses: (tenantId: string) => `${leased('alerts')}:unsubscribed:${tenantId}`,
   /** String: JSON of `TenantAddress`, which a link confirms; expires. */
   confirmation: (digest: string) => `${leased('alerts')}:confirmation:${digest}`,
   confirmationPattern: () => `${leased('alerts')}:confirmation:*`,

@@ -20,7 +20,7 @@ test('a company has the neighbours of the list that it was opened from', () => {
 })
 
 test('at the end of a part of a list is the next part', () => {
-  const list = { sort: 'name' } as const
+  const list = { path: 'companies', query: { sort: 'name' } } as const
   const part = (ids: string[], before: number) => ({ ids, before, total: 8, list })
   const steps = (ids: string[], before: number, id: string) => {
     const { previous, next } = stepsOf(trailState(part(ids, before)), id, 3)!

@@ -17,7 +17,7 @@ async function start(t: TestContext, host: string, port: number): Promise<void> 
       routes: [],
       mails: undefined,
       oidc: undefined,
-      addresses: { addressOf: async () => undefined, confirm: async () => false },
+      addresses: { addressOf: async () => undefined, waitingFor: async () => [], confirm: async () => false },
       sharedPages: { open: async () => ({ status: 404, body: '' }) },
       digests: { subscriptionOfLink: async () => 'gone' as const, unsubscribe: async () => {} },
       findTenant: async () => undefined,

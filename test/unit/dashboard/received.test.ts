@@ -13,7 +13,7 @@ test('each outcome is in one series of the chart, and only losses are called dro
     [row(OUTCOME_STATUS.invalidIp), 'invalid'],
     [row(OUTCOME_STATUS.noIp), 'invalid'],
     [row(OUTCOME_STATUS.rejected, 'schema'), 'invalid'],
-    [row(OUTCOME_STATUS.filtered, '', 'cdn'), 'filtered: cdn'],
+    [row(OUTCOME_STATUS.filtered, '', 'cdn'), 'filtered: CDNs'],
     [row(OUTCOME_STATUS.filtered, 'own', 'isp'), 'filtered by your rules'],
     [row(OUTCOME_STATUS.noPage), 'filtered: no page views'],
     [row(OUTCOME_STATUS.dead), 'dead or dropped'],

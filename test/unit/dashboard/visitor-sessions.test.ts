@@ -83,17 +83,17 @@ test('the week is compared with the previous 7 days, and says that today is not 
     [
       week(312, 45, 4),
       week(278, 48),
-      '312 visits, 12% more than in the previous 7 days. 45 companies, 6% fewer than in the previous 7 days, 4 of them new. Today counts so far.',
+      '312 visits, 12% more than in the previous 7 days. 45 companies, 6% fewer than in the previous 7 days, 4 of them new. Today is not over yet.',
     ],
     [
       week(1, 1),
       week(0, 0),
-      '1 visit, after none in the previous 7 days. 1 company, after none in the previous 7 days, none of them new. Today counts so far.',
+      '1 visit, after none in the previous 7 days. 1 company, after none in the previous 7 days, none of them new. Today is not over yet.',
     ],
     [
       week(3, 3, 1),
       week(3, 3),
-      '3 visits, as many as in the previous 7 days. 3 companies, as many as in the previous 7 days, 1 of them new. Today counts so far.',
+      '3 visits, as many as in the previous 7 days. 3 companies, as many as in the previous 7 days, 1 of them new. Today is not over yet.',
     ],
     [week(0, 0), week(2, 1), 'No company visited in the last 7 days, after 2 visits in the previous 7 days.'],
     [week(0, 0), week(0, 0), 'No company visited in the last 7 days, nor in the 7 before.'],

@@ -132,21 +132,17 @@ test('ten filtered events and no other are a finding, with what to do about thei
   const cases: [FilteredCounts, text: RegExp, mend: RegExp, code?: string][] = [
     [
       { isp: 20, bot: 5 },
-      /^All 25 .*noise: 20 from internet providers, 5 from bots\.$/,
+      /^All 25 .*noise: 20 from access providers, 5 from bots\.$/,
       /at home/,
       './ipid rules add acme keep isp',
     ],
     [
       { no_page: 30 },
-      /^All 30 .*noise: 30 that are no page views\.$/,
+      /^All 30 .*noise: 30 that read no page\.$/,
       /^A page view is a GET .* 304/,
       './ipid source set src_1 --all',
     ],
-    [
-      { no_page: 90, bot: 10 },
-      /^All 100 .*: 90 that are no page views, 10 from bots\.$/,
-      /the user agent of the visitor/,
-    ],
+    [{ no_page: 90, bot: 10 }, /^All 100 .*: 90 that read no page, 10 from bots\.$/, /the user agent of the visitor/],
     [{ bot: 10 }, /10 from bots/, /the user agent of the visitor/],
     [
       { own: 6, always_noise: 4 },
@@ -279,7 +275,7 @@ test('the list says how many events of today were filtered, and why; and when al
   assert.equal(some.filtered_all, null)
   assert.deepEqual(healthLines(some), ['pub_1: today filtered: 5 from private addresses, 2 from bots'])
   const all = report({ filtered: 3 }, { isp: 3 })
-  assert.equal(all.filtered_all, 'received, and filtered as noise: 3 from internet providers')
+  assert.equal(all.filtered_all, 'received, and filtered as noise: 3 from access providers')
   for (const host of ['127.0.0.1:8080', 'localhost:8080', '[::1]:8080']) {
     const own = report({ filtered: 1 }, { reserved: 1 }, `http://${host}`)
     assert.equal(own.filtered_all, 'received, and filtered because 127.0.0.1 is your own machine')

@@ -11,10 +11,10 @@ interface CompanyAvatarProps {
   readonly size: number
 }
 
-/** The favicon of a company, if DASHBOARD_FAVICONS is on and it has one, and its initials otherwise. */
+/** The logo of a company, and its initials until it has loaded. There is none when it has no logo, in sample data, and with DASHBOARD_FAVICONS=off. */
 export function CompanyAvatar({ tenant, company: { company_id, name, domain }, size }: CompanyAvatarProps) {
-  const { favicons } = useSession()
-  const icon = useIcon(favicons && domain !== '' ? companyIconPath(tenant, company_id) : undefined)
+  const { favicons, sample } = useSession()
+  const icon = useIcon(favicons && tenant !== sample && domain !== '' ? companyIconPath(tenant, company_id) : undefined)
   return <Avatar name={name} id={company_id} size={size} icon={icon} />
 }
 
@@ -31,9 +31,18 @@ const icons = new InTurn(
   AT_ONCE,
 )
 
+/** URLs that have loaded, so that the next page shows them at once. */
+const loaded = new Set<string>()
+
 /** The URL of an image once it has loaded; undefined before that, and when there is none. */
 function useIcon(url: string | undefined): string | undefined {
-  const [loaded, setLoaded] = useState<string>()
-  useEffect(() => (url === undefined ? undefined : icons.add(url, () => setLoaded(url))), [url])
-  return loaded === url ? loaded : undefined
+  const [, redraw] = useState<string>()
+  useEffect(() => {
+    if (url === undefined || loaded.has(url)) return
+    return icons.add(url, () => {
+      loaded.add(url)
+      redraw(url)
+    })
+  }, [url])
+  return url !== undefined && loaded.has(url) ? url : undefined
 }

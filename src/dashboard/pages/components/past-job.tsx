@@ -1,4 +1,3 @@
-import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Reenrichment, ReenrichmentsAnswer } from '../../../../schemas/dashboard/reenrichments.ts'
 import { Button } from '../design/button.tsx'
@@ -124,43 +123,22 @@ function Shown({
 function progressText({ state, step, share, changed_events, seconds_left, is_cancelling }: Reenrichment): string {
   if (state === 'waiting') return texts.starts
   if (is_cancelling) return texts.stops
-  const parts = [
-    texts.stepAt(texts.steps[step ?? 'settling'], Math.floor(share * 100)),
-    ...(changed_events > 0 ? [texts.toChange(changed_events)] : []),
-    ...(seconds_left === null ? [] : [texts.left(duration(seconds_left * 1_000))]),
-  ]
-  return texts.sentence(parts)
+  const left = seconds_left === null ? undefined : duration(seconds_left * 1_000)
+  return texts.stepAt(texts.steps[step ?? 'settling'], Math.floor(share * 100), changed_events, left)
 }
 
 function endText({ state, result, problem }: Reenrichment): string {
   if (state === 'failed') return texts.failed(problem ?? texts.unknownError)
   if (result === null) return texts.nothingChanged
-  const parts = [
-    ...(result.filtered_visits > 0 ? [texts.hidden(result.filtered_visits)] : []),
-    ...(result.shown_visits > 0 ? [texts.shownAgain(result.shown_visits)] : []),
-    ...(result.deleted_events > 0 ? [texts.deleted(result.deleted_events)] : []),
-    ...(result.changed_visits > 0 ? [texts.corrected(result.changed_visits)] : []),
-    ...(result.returned_events > 0 ? [texts.returned(result.returned_events)] : []),
-  ]
-  const done = texts.sentence(parts.length === 0 ? [texts.noChange] : parts)
-  return result.not_judged_events > 0 ? `${done} ${texts.notJudged(result.not_judged_events)}` : done
+  return texts.changed({
+    ...{ hidden: result.filtered_visits, shown: result.shown_visits, deleted: result.deleted_events },
+    ...{ corrected: result.changed_visits, returned: result.returned_events, notJudged: result.not_judged_events },
+  })
 }
 
 const RULES_SHOWN = 3
 
 function rulesText({ rules, days }: Reenrichment) {
-  const more = rules.length - RULES_SHOWN
-  return (
-    <>
-      {days === null ? texts.allDays : days === 0 ? texts.hiddenVisits : texts.lastDays(days)}
-      {rules.length > 0 && ': '}
-      {rules.slice(0, RULES_SHOWN).map((rule, at) => (
-        <Fragment key={rule}>
-          {at > 0 && ', '}
-          <code>{rule}</code>
-        </Fragment>
-      ))}
-      {more > 0 && texts.andMore(more)}.
-    </>
-  )
+  const listed = rules.slice(0, RULES_SHOWN).map((rule) => <code key={rule}>{rule}</code>)
+  return <>{texts.scope(days, listed, rules.length - RULES_SHOWN)}</>
 }

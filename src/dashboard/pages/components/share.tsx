@@ -168,7 +168,7 @@ function MadeLink({ tenant, made: { url, link }, onClose }: MadeLinkProps) {
       <CodeLine text={href} label={texts.link} />
       {isLocalHost(hostname) && (
         <Text tone="soft" isSmall>
-          {texts.local}
+          {TEXTS.words.links.local}
         </Text>
       )}
       <Row justify="right">

@@ -20,7 +20,7 @@ export function Avatar({ name, id, size = 24, icon }: AvatarProps) {
       style={{ '--size': `${size}px`, '--hue': String(hueOf(id)) }}
       aria-hidden="true"
     >
-      {icon === undefined ? initialsOf(name) : <img src={icon} alt="" />}
+      {icon === undefined ? initialsOf(name) : <img src={icon} alt="" decoding="sync" />}
     </span>
   )
 }

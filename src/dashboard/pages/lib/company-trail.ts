@@ -1,4 +1,5 @@
 import type { CompanyView } from '../../../../schemas/companies.ts'
+import type { PageCompaniesQuery } from '../../../../schemas/dashboard/pages.ts'
 
 /** The companies of one part of a list, in its order. */
 export interface Trail {
@@ -7,9 +8,14 @@ export interface Trail {
   readonly before: number
   /** Companies of the list. */
   readonly total: number
-  /** The view of the list of companies, to ask for the next part. Undefined: there is no other part. */
-  readonly list?: CompanyView
+  /** What to ask for the next part. Undefined: there is no other part. */
+  readonly list?: PartedList
 }
+
+/** A list that is asked for in parts. */
+export type PartedList =
+  | { readonly path: 'companies'; readonly query: CompanyView }
+  | { readonly path: 'pages/companies'; readonly query: PageCompaniesQuery }
 
 /** The way to a neighbour: its id, or the offset of the part of the list that has it. Undefined: it is the end of the list. */
 export type Step = { readonly id: string } | { readonly offset: number } | undefined

@@ -104,7 +104,7 @@ export function Companies({ parameters }: PageProps) {
       title={segment?.name ?? TEXTS.words.fields.companies}
       description={
         <>
-          {segment !== undefined && texts.ofSegment}
+          {segment !== undefined && `${texts.ofSegment} `}
           {list.value !== undefined && <UnknownLink tenant={tenant} />}
         </>
       }
@@ -197,7 +197,7 @@ export function Companies({ parameters }: PageProps) {
         <CompanyTable
           tenant={tenant}
           rows={rows}
-          place={{ before: (page - 1) * PAGE_ROWS, total, list: view }}
+          place={{ before: (page - 1) * PAGE_ROWS, total, list: { path: 'companies', query: view } }}
           columns={columns}
           own={own}
           shown={shown}

@@ -17,7 +17,6 @@ import { Loading } from '../design/skeleton.tsx'
 import { Table } from '../design/table.tsx'
 import { Time } from '../design/time.tsx'
 import { post } from '../lib/api.ts'
-import { number } from '../lib/format.ts'
 import { useUrlState } from '../lib/url-state.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
@@ -154,7 +153,7 @@ function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
         const body: ChangeLettersBody = { newest: seen, ...(reason && { reason }), ...(after && { after }) }
         const part = await post<LettersChanged>(`/api/dead-letters/${verb}`, body)
         for (const name of ['done', 'gone', 'refused'] as const) sums[name] += part[name]
-        setDone(doneText(verb, sums))
+        setDone(verb === 'retry' ? texts.retried(sums) : texts.discarded(sums))
         after = part.next ?? undefined
       } while (after !== undefined && !isStopped.current)
       close()
@@ -202,13 +201,4 @@ function ChangeMany({ reason, newest, onChange }: ChangeManyProps) {
       )}
     </>
   )
-}
-
-function doneText(verb: Verb, { done, gone, refused }: Omit<LettersChanged, 'next'>): string {
-  const parts = [
-    (verb === 'retry' ? texts.retried : texts.discarded)(done),
-    ...(gone > 0 ? [texts.gone(number(gone))] : []),
-    ...(refused > 0 ? [texts.unchanged(number(refused))] : []),
-  ]
-  return `${parts.join(', ')}.`
 }

@@ -301,7 +301,7 @@ function Filtered({ tenant, answer: { outcomes } }: WeekProps) {
   const summary =
     filtered === 0
       ? texts.noneFiltered(received, isInUtc())
-      : texts.filtered(number(filtered), received, percent(filtered / received), isInUtc())
+      : texts.filtered(filtered, received, percent(filtered / received), isInUtc())
   return (
     <Disclosure summary={summary}>
       <Stack gap={3}>

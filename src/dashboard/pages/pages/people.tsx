@@ -177,6 +177,7 @@ function RemovePerson({ tenant, person, onRemoved, onClose }: RemoveProps) {
       }
     >
       <Text>{texts.aboutRemoval}</Text>
+      {person.email !== null && <Text>{texts.mailsEnd(person.email)}</Text>}
       <Text tone="soft">{texts.whatStays}</Text>
       <FieldError error={error} />
     </Dialog>

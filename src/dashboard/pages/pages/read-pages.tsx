@@ -19,7 +19,7 @@ import { Loading } from '../design/skeleton.tsx'
 import { Sparkline } from '../design/sparkline.tsx'
 import { Table, type TableSort } from '../design/table.tsx'
 import { companiesPath, companyPath } from '../lib/company-links.ts'
-import { trailAmong } from '../lib/company-trail.ts'
+import { trailState } from '../lib/company-trail.ts'
 import { number } from '../lib/format.ts'
 import { pageDays, pageDaysChange } from '../lib/page-days.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -236,11 +236,13 @@ function Readers({ tenant, page: { host, path, companies }, days }: ReadersProps
   const { value, error, reload } = useData<PageCompaniesAnswer>(`/api/tenants/${tenant}/pages/companies`, query)
   if (error !== undefined) return <Problem error={error} onRetry={reload} />
   if (value === undefined) return <Loading rows={3} />
-  const trail = trailAmong(value.companies.map(({ company_id: id }) => id))
+  const { rows, total } = value
+  const list = { path: 'pages/companies', query } as const
+  const trail = trailState({ ids: rows.map(({ company_id: id }) => id), before: 0, total, list })
   return (
     <Stack gap={2}>
       <BarList
-        bars={value.companies.map(({ company_id, name, visits }) => ({
+        bars={rows.map(({ company_id, name, visits }) => ({
           key: company_id,
           name,
           href: companyPath(tenant, company_id),
@@ -250,9 +252,9 @@ function Readers({ tenant, page: { host, path, companies }, days }: ReadersProps
           text: TEXTS.words.counts.visits(visits),
         }))}
       />
-      {companies > value.companies.length && (
+      {companies > rows.length && (
         <Text tone="soft" isSmall>
-          {texts.most(number(value.companies.length), number(companies))}
+          {texts.most(number(rows.length), number(companies))}
         </Text>
       )}
     </Stack>

@@ -26,14 +26,20 @@ export function faviconRoutes({ companies, favicons }: FaviconDependencies): Das
       // A foreign file: opened as a page, it may do nothing.
       contentSecurityPolicy: "default-src 'none'; sandbox; frame-ancestors 'none'",
       async handle({ tenant, parameters }) {
+        // Made-up visits: nobody is looked up for them.
+        if (tenant.sampleUntil !== undefined) return none()
         const domain = await companies.domain(tenant.id, parameters.company!)
         if (domain === undefined) throw new HttpError('unknown_company', 'there is no such company')
         const icon = await favicons.of(tenant.id, domain)
-        if (icon === undefined) return { status: 204, body: '', headers: kept(NO_ICON_SECONDS) }
+        if (icon === undefined) return none()
         return { status: 200, body: icon.bytes, type: icon.type, headers: kept(ICON_SECONDS) }
       },
     }),
   ]
+}
+
+function none() {
+  return { status: 204, body: '', headers: kept(NO_ICON_SECONDS) }
 }
 
 function kept(seconds: number): Readonly<Record<string, string>> {

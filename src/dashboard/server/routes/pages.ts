@@ -40,11 +40,10 @@ export function pageRoutes({ pages, channels }: PageDependencies): DashboardRout
       path: `${PATH}/companies`,
       endsWithCaller: true,
       query: PageCompaniesQuery,
-      async handle({ tenant, query: { from, to, host = '', path } }) {
+      async handle({ tenant, query: { from, to, host = '', path, ...part } }) {
         daysOf({ from, to })
-        const answer: PageCompaniesAnswer = {
-          companies: await pages.companies(tenant.id, { from, to }, { host, path }),
-        }
+        const { rows, total } = await pages.companies(tenant.id, { from, to }, { host, path }, part)
+        const answer: PageCompaniesAnswer = { rows: [...rows], total }
         return json(answer)
       },
     }),

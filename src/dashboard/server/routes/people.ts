@@ -28,6 +28,8 @@ export interface PeopleDependencies extends MadeDependencies {
   readonly publicUrl: string | undefined
   /** Undefined: SMTP_URL is not set. */
   readonly mails: Pick<SignInMails, 'invite'> | undefined
+  /** Ends what is sent to the address of somebody who left. */
+  readonly endMails: (tenantId: string, address: string) => Promise<unknown>
   readonly clock: Clock
 }
 
@@ -51,7 +53,7 @@ interface Invitee {
  * other person of the list, because they could act as them. Only operators see and end sessions of operators.
  */
 export function peopleRoutes(parts: PeopleDependencies): DashboardRoute[] {
-  const { people, sessions, admin, publicUrl, mails, clock } = parts
+  const { people, sessions, admin, publicUrl, mails, endMails, clock } = parts
   const ofTenant = async ({ id, createdAt }: Tenant) =>
     (await sessions.list(id)).filter(({ grant }) => grant.tenant?.createdAt === createdAt)
   const ofOperators = async ({ role }: Session) => (role === 'operator' ? await sessions.list(undefined) : [])
@@ -171,7 +173,12 @@ export function peopleRoutes(parts: PeopleDependencies): DashboardRoute[] {
       path: '/api/tenants/:tenant/people/remove',
       access: 'admin',
       body: PersonBody,
-      handle: async ({ tenant, body }) => ended(await people.remove(tenantOf(tenant), body.person)),
+      async handle({ tenant, body: { person: id } }) {
+        const email = (await people.list(tenant)).find((person) => person.id === id)?.email
+        // First: after a crash in between, the person is still on the list, and the removal can be repeated.
+        if (email !== undefined) await endMails(tenant.id, email)
+        return ended(await people.remove(tenantOf(tenant), id))
+      },
     }),
   ]
 }

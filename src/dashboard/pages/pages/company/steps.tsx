@@ -2,6 +2,7 @@ import { ChevronDown, ChevronUp } from 'lucide-preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { navigate, useHistoryState } from 'wouter-preact/use-browser-location'
 import type { CompaniesPage } from '../../../../../schemas/dashboard/companies.ts'
+import type { PageCompaniesAnswer } from '../../../../../schemas/dashboard/pages.ts'
 import { IconButton } from '../../design/button.tsx'
 import { FieldError } from '../../design/field.tsx'
 import { Row, Text } from '../../design/layout.tsx'
@@ -23,8 +24,8 @@ interface StepsProps {
 }
 
 /**
- * The next and the previous company of the list that this one was opened from, also by the keys `j` and `k`. At the end of a part of the list
- * of companies it asks for the next part. Nothing without a list.
+ * The next and the previous company of the list that this one was opened from, also by the keys `j` and `k`. At the end of a part of a list it
+ * asks for the next part. Nothing without a list.
  */
 export function CompanySteps({ tenant, id }: StepsProps) {
   const state = useHistoryState<unknown>()
@@ -40,9 +41,10 @@ export function CompanySteps({ tenant, id }: StepsProps) {
     if (step === undefined || isBusy) return
     if ('id' in step) return show(step.id, state)
     const trail = trailOf(state)!
+    const { path, query: of } = trail.list!
     void run(async () => {
-      const query = { ...trail.list, limit: PAGE_ROWS, offset: step.offset }
-      const { rows, total } = await get<CompaniesPage>(`/api/tenants/${tenant}/companies`, query)
+      const query = { ...of, limit: PAGE_ROWS, offset: step.offset }
+      const { rows, total } = await get<CompaniesPage | PageCompaniesAnswer>(`/api/tenants/${tenant}/${path}`, query)
       const part = { ids: rows.map(({ company_id }) => company_id), offset: step.offset, total }
       const found = trailInto(trail, part)
       // The reader may have left meanwhile.

@@ -79,20 +79,25 @@ function EntryText({ tenant, entry: { at, exported, run } }: { readonly tenant: 
   if (run.object === null) {
     return (
       <>
-        {time} {name}:{' '}
-        <Text as="span" tone="bad">
-          {sentence(run.error ?? texts.notWritten)}
-        </Text>
+        {texts.failed(
+          time,
+          name,
+          <Text as="span" tone="bad">
+            {sentence(run.error ?? texts.notWritten)}
+          </Text>,
+        )}
       </>
     )
   }
   return (
     <>
-      {time}{' '}
-      <a href={filePath(tenant, id, run.object)} download>
-        {name}
-      </a>
-      : {TEXTS.words.counts.companies(run.rows ?? 0)}
+      {texts.written(
+        time,
+        <a href={filePath(tenant, id, run.object)} download>
+          {name}
+        </a>,
+        run.rows ?? 0,
+      )}
     </>
   )
 }

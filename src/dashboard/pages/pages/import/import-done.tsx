@@ -39,7 +39,7 @@ export function ImportDone({ tenant, done, changed }: ImportDoneProps) {
   return (
     <Notice tone="good" role="status" title={texts.newFacts(companies, values)}>
       <p>
-        {waiting > 0 && texts.kept(waiting)}
+        {waiting > 0 && `${texts.kept(waiting)} `}
         {texts.filterBy((text) => (
           <Link href={`/t/${tenant}/companies`}>{text}</Link>
         ))}

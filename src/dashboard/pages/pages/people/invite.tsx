@@ -152,7 +152,7 @@ function ShownLink({ link, onClose }: ShownLinkProps) {
       <CodeLine text={url.href} label={texts.link} />
       {isLocalHost(url.hostname) && (
         <Text tone="soft" isSmall>
-          {texts.local}
+          {TEXTS.words.links.local}
         </Text>
       )}
       <Row justify="right">

@@ -22,7 +22,7 @@ function filterOf({ status, reason, classification }: OutcomeCount): string {
   if (status === NO_PAGE) return NO_PAGE
   return reason === '' || reason.startsWith(BOT) ? classification : BY_RULES
 }
-const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', BY_RULES, 'vpn', 'bot', NO_PAGE]
+const FILTERS = ['isp', 'hosting', 'cloud', 'cdn', 'reserved', BY_RULES, 'vpn', 'bot', NO_PAGE] as const
 const OTHER_COLOUR: CategoryColour = 6
 
 const INVALID: ReadonlySet<string> = new Set(['invalid_ip', 'no_ip', 'rejected'])
@@ -30,7 +30,7 @@ const INVALID: ReadonlySet<string> = new Set(['invalid_ip', 'no_ip', 'rejected']
 /** Every row is of one kind at most. Some kinds are always shown, others only when they occur. */
 export function kindsOf(outcomes: readonly OutcomeCount[]): Kind[] {
   const filters = FILTERS.map((filter) => ({
-    name: filter === BY_RULES ? texts.byRules : texts.filtered(filter === NO_PAGE ? texts.noPages : filter),
+    name: texts.filtered[filter],
     colour: CLASS_COLOURS[filter] ?? OTHER_COLOUR,
     of: (row: OutcomeCount) => isFiltered(row) && filterOf(row) === filter,
   }))

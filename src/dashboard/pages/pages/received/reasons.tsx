@@ -1,6 +1,5 @@
 import type { OutcomeCount } from '../../../../../schemas/dashboard/overview.ts'
 import { BOT, filteredBy, NO_PAGE } from '../../../../../schemas/filtered.ts'
-import { RULE_REASONS } from '../../../../../schemas/tenant-rules.ts'
 import { BarList } from '../../design/bar-list.tsx'
 import { Text } from '../../design/layout.tsx'
 import { number, percent } from '../../lib/format.ts'
@@ -15,23 +14,21 @@ const WHY: Readonly<Record<string, string>> = {
   no_ip: texts.noAddress,
   rejected: texts.rejected,
   dead: texts.dead,
-  [NO_PAGE]: texts.filtered(texts.about[NO_PAGE]),
+  [NO_PAGE]: texts.filtered[NO_PAGE],
 }
-const RULES: ReadonlySet<string> = new Set(RULE_REASONS)
 
 /** @param reason `bot:chatgpt-user:assistant:verified` */
 function botText(reason: string): string {
   const [, name, ...marks] = reason.split(':')
-  const kind = marks.includes('assistant') ? texts.assistant : texts.bot
-  const proof = marks.at(-1) === 'verified' ? texts.byAddress : texts.byUserAgent
-  return texts.filtered([...(name === 'other' ? [] : [name]), kind, proof].join(', '))
+  const text = texts.bots[marks.includes('assistant') ? 'assistant' : 'bot']
+  return text(name === 'other' ? undefined : name, marks.at(-1) === 'verified')
 }
 
 function filteredWhy(reason: string, classification: string): string {
   if (reason.startsWith(BOT)) return botText(reason)
   const by = filteredBy(reason, classification)
-  if (by === 'other') return texts.filtered(reason || classification || texts.about.other)
-  return (RULES.has(by) ? texts.filteredByRule : texts.filtered)(texts.about[by])
+  const unknown = reason || classification
+  return by === 'other' && unknown !== '' ? texts.filteredFor(unknown) : texts.filtered[by]
 }
 
 /** Why events were not kept, with their share. */

@@ -6,7 +6,7 @@ import { FieldError } from '../../design/field.tsx'
 import { Row, Stack } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 import { post } from '../../lib/api.ts'
-import { day, number } from '../../lib/format.ts'
+import { day } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { TEXTS } from '../../texts/texts.ts'
 
@@ -61,31 +61,31 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
       <p>{since === null ? texts.ofAll : texts.since(day(since))}</p>
       <ul>
         {left.map(([rule, events]) => (
-          <li key={rule}>{texts.filtered(<strong>{number(events)}</strong>, isPast, <code>{rule}</code>)}</li>
+          <li key={rule}>{texts.filtered(events, isPast, <code>{rule}</code>, strong)}</li>
         ))}
         {held.map(([rule, events]) => (
-          <li key={rule}>{texts.held(<strong>{number(events)}</strong>, isPast, <code>{rule}</code>)}</li>
+          <li key={rule}>{texts.held(events, isPast, <code>{rule}</code>, strong)}</li>
         ))}
-        {shown > 0 && <li>{texts.shown(<strong>{number(shown)}</strong>, shown)}</li>}
+        {shown > 0 && <li>{texts.shown(shown, strong)}</li>}
         {kept.map(([rule, events]) => (
-          <li key={rule}>{texts.kept(<strong>{number(events)}</strong>, filtered, <code>{rule}</code>, isPast)}</li>
+          <li key={rule}>{texts.kept(events, filtered, <code>{rule}</code>, isPast, strong)}</li>
         ))}
         {left.length + held.length + kept.length + shown + changed.events === 0 && <li>{texts.none}</li>}
         {trial.companies.map(({ company_id, name, visits, is_gone }) => (
           <li key={company_id}>{(is_gone ? texts.companyGone : texts.company)(name, visits)}</li>
         ))}
         {changed.companies > trial.companies.length && (
-          <li>{texts.more(number(changed.companies - trial.companies.length))}</li>
+          <li>{texts.more(changed.companies - trial.companies.length)}</li>
         )}
         {body.unclassified === 'event' && <li>{texts.accountsLost}</li>}
-        {unknown > 0 && kept.length === 0 && left.length + held.length === 0 && (
-          <li>{texts.unknown(number(unknown))}</li>
-        )}
-        {without_address > 0 && <li>{texts.noAddress(number(without_address))}</li>}
+        {unknown > 0 && kept.length === 0 && left.length + held.length === 0 && <li>{texts.unknown(unknown)}</li>}
+        {without_address > 0 && <li>{texts.noAddress(without_address)}</li>}
       </ul>
     </Notice>
   )
 }
+
+const strong = (text: string) => <strong>{text}</strong>
 
 /** "Hides 3 companies, with 1,204 visits" */
 function titleOf({ shown, changed: { companies, gone_companies, visits } }: RulesTrialAnswer): string {

@@ -25,7 +25,7 @@ export function Plan({ tenant }: { readonly tenant: string }) {
     <Section title={texts.title}>
       <Stats>
         <Stat label={texts.plan} value={plan.value?.plan ?? '…'}>
-          {plan.value?.exists === false && texts.gone}
+          {plan.value?.exists === false && `${texts.gone} `}
           {role === 'operator' ? <Link href="/tenants">{texts.change}</Link> : texts.operatorCan}
         </Stat>
         <Stat label={texts.perSecond} value={limits ? number(limits.rate) : '…'}>

@@ -2,6 +2,8 @@ import { number } from '../../lib/format.ts'
 import { type Part, parts, type Wrap } from '../parts.ts'
 import { counted, isOrAre, pointsMore } from './counted.ts'
 
+const noneAttributed = 'no address was attributed'
+
 export const accuracy = {
   page: {
     title: 'Accuracy',
@@ -29,7 +31,7 @@ export const accuracy = {
     demo: (command: Part) => parts`${command} adds made-up events with work e-mail addresses.`,
     rightOfAttributed: 'Right when attributed',
     unknown: 'unknown',
-    noneAttributed: 'no address was attributed',
+    noneAttributed,
     attributed: 'Attributed',
     right: 'Right',
     of: (count: string) => `of ${count}`,
@@ -76,7 +78,7 @@ export const accuracy = {
     titleOf: (kind: string, dataSet: string) => `${kind}, ${dataSet}`,
   },
   interval: {
-    none: 'no address was attributed',
+    none: noneAttributed,
     range: (from: number, to: number) => `${from} to ${to}`,
   },
   named: {
@@ -94,7 +96,7 @@ export const accuracy = {
       `Of ${counted(events, 'event')} in ${days} days, and the change from the ${days} before`,
     others: {
       access: 'Home offices and mobiles (access providers)',
-      hosting: 'Hosting, clouds and CDNs',
+      hosting: 'Hosting providers, clouds and CDNs',
       vpn: 'VPNs, Tor, relays and gateways',
       bot: 'Bots',
       reserved: 'Private addresses',

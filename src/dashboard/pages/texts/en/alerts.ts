@@ -4,6 +4,16 @@ import { counted } from './counted.ts'
 
 const inSegment = (segment: string | undefined) => (segment === undefined ? '' : ` in ${segment}`)
 
+/** Texts of alerts and of subscriptions. */
+const common = {
+  address: 'E-mail address',
+  which: 'Which companies',
+  ask: 'Send a link to confirm',
+  test: 'Send a test message',
+  unconfirmed: 'not confirmed',
+  sendsNothing: (address: string) => `Sends nothing until ${address} opens the link in our mail and confirms.`,
+} as const
+
 export const alerts = {
   list: {
     pausedNow: (name: string) => `${name} is paused. Events until it is resumed are not reported.`,
@@ -52,9 +62,9 @@ export const alerts = {
     gets: (address: string, when: string) => `${address} gets the digest ${when}.`,
     getsMail: (address: string) => `${address} gets a mail with a link that confirms. The digest starts after that.`,
     subscribe: 'Subscribe',
-    address: 'E-mail address',
+    address: common.address,
     confirms: 'A new address gets a mail first, and confirms.',
-    which: 'Which companies',
+    which: common.which,
     allCompanies: 'All companies',
     sendEmpty: 'Send it also when no company visited',
     subscribers: 'Subscribers',
@@ -67,11 +77,11 @@ export const alerts = {
     noneYet: 'none yet',
     wasSent: 'sent',
     actionsFor: (address: string) => `Actions for ${address}`,
-    ask: 'Send a link to confirm',
+    ask: common.ask,
     sendNow: 'Send one now',
     unsubscribe: 'Unsubscribe',
-    unconfirmed: 'not confirmed',
-    sendsNothing: (address: string) => `Sends nothing until ${address} opens the link in our mail and confirms.`,
+    unconfirmed: common.unconfirmed,
+    sendsNothing: common.sendsNothing,
     on: 'on',
     paused: 'paused',
     ended: (address: string) => `${address} no longer gets this digest.`,
@@ -152,7 +162,7 @@ export const alerts = {
     name: 'Name of the alert',
     create: 'Create alert',
     segment: 'Segment',
-    which: 'Which companies',
+    which: common.which,
     chooseSegment: 'Choose a segment',
     all: 'Every company',
     destinations: {
@@ -163,7 +173,7 @@ export const alerts = {
       teams: 'URL of a workflow of Microsoft Teams',
       aboutTeams:
         'In Teams: the menu of the channel, Workflows, "Post to a channel when a webhook request is received".',
-      email: 'E-mail address',
+      email: common.address,
     },
     names: {
       firstSeen: (segment?: string) => `First visits${inSegment(segment)}`,
@@ -183,7 +193,7 @@ export const alerts = {
   },
   test: {
     notSent: (seconds: number) => `It was not sent within ${seconds} s. It stays in the list of messages.`,
-    send: 'Send a test message',
+    send: common.test,
     sendAnother: 'Send another test message',
     title: (name: string) => `Test message of ${name}`,
     another: 'Send another',
@@ -241,9 +251,9 @@ export const alerts = {
     notYet: 'not yet',
     lastAnswer: 'Last answer',
     noneYet: 'none yet',
-    unconfirmed: 'not confirmed',
+    unconfirmed: common.unconfirmed,
     on: 'on',
-    sendsNothing: (address: string) => `Sends nothing until ${address} opens the link in our mail and confirms.`,
+    sendsNothing: common.sendsNothing,
     paused: {
       person: 'paused by a person',
       failures: 'paused after failures',
@@ -251,8 +261,8 @@ export const alerts = {
       restore: 'paused by a restore',
     },
     actionsFor: (name: string) => `Actions for ${name}`,
-    test: 'Send a test message',
-    ask: 'Send a link to confirm',
+    test: common.test,
+    ask: common.ask,
     show: 'Show its messages',
     pause: 'Pause',
     resume: 'Resume',

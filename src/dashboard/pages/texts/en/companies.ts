@@ -31,7 +31,7 @@ export const companies = {
     begin: (keys: Wrap, uploads: Wrap) =>
       parts`${keys('Make an API key')} and send events from your site, or ${uploads('upload a file')}. Companies appear here within seconds. With your key in place of YOUR_KEY, this sends an event of Apple:`,
     command: 'Command that sends an event',
-    ofSegment: 'A segment: companies with these filters now. ',
+    ofSegment: 'A segment: companies with these filters now.',
     loading: ' · loading…',
     unknown: (visits: number, days: number) =>
       `${counted(visits, 'visit')} in ${days} days ${visits === 1 ? 'has' : 'have'} no company`,

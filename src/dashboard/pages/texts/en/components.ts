@@ -2,6 +2,9 @@ import { number } from '../../lib/format.ts'
 import { type Part, parts, type Wrap } from '../parts.ts'
 import { counted, isOrAre, wasOrWere } from './counted.ts'
 
+/** Results of an update of stored visits, with the number of visits or events. */
+type PastChange = 'hidden' | 'shown' | 'deleted' | 'corrected' | 'returned' | 'notJudged'
+
 /** Texts of the parts in components/. */
 export const components = {
   companiesByChannel: {
@@ -235,24 +238,29 @@ export const components = {
     starts: 'It starts as soon as other work on stored visits has ended.',
     stops: 'It stops at the next safe point.',
     nothingChanged: 'Nothing stored was changed. The rules apply to new visits.',
-    allDays: 'All days',
-    hiddenVisits: 'Hidden visits',
-    andMore: (more: number) => ` and ${more} more`,
-    stepAt: (step: string, percent: number) => `${step}: ${percent} %`,
-    toChange: (events: number) => `${counted(events, 'event')} to change`,
-    left: (time: string) => `about ${time} left`,
-    sentence: (parts: readonly string[]) => `${parts.join(', ')}.`,
+    /** @param days null: all, 0: hidden visits. @param more rules that are not listed */
+    scope: (days: number | null, rules: readonly Part[], more: number) => {
+      const which = days === null ? 'All days' : days === 0 ? 'Hidden visits' : `Last ${counted(days, 'day')}`
+      const listed = rules.flatMap((rule, at) => [at === 0 ? ': ' : ', ', rule])
+      return parts`${which}${listed}${more > 0 && ` and ${more} more`}.`
+    },
+    /** @param left undefined: unknown */
+    stepAt: (step: string, percent: number, events: number, left: string | undefined) =>
+      `${step}: ${percent} %${events > 0 ? `, ${counted(events, 'event')} to change` : ''}${left === undefined ? '' : `, about ${left} left`}.`,
     failed: (problem: string) => `${problem}. The rules apply to new visits.`,
     unknownError: 'An unknown error',
-    hidden: (visits: number) => `${counted(visits, 'visit')} ${isOrAre(visits)} hidden`,
-    shownAgain: (visits: number) => `${counted(visits, 'hidden visit')} ${isOrAre(visits)} shown again`,
-    deleted: (events: number) => `${counted(events, 'hidden event')} ${isOrAre(events)} deleted for good`,
-    corrected: (visits: number) => `${counted(visits, 'visit now has its', 'visits now have their')} right company`,
-    returned: (events: number) => `${counted(events, 'filtered event')} ${isOrAre(events)} back`,
-    noChange: 'No stored visit had to change',
-    notJudged: (events: number) =>
-      `${counted(events, 'event was stored without an address and stays as it is', 'events were stored without an address and stay as they are')}.`,
-    lastDays: (days: number) => `Last ${counted(days, 'day')}`,
+    changed: ({ hidden, shown, deleted, corrected, returned, notJudged }: Readonly<Record<PastChange, number>>) => {
+      const changes = [
+        hidden > 0 && `${counted(hidden, 'visit')} ${isOrAre(hidden)} hidden`,
+        shown > 0 && `${counted(shown, 'hidden visit')} ${isOrAre(shown)} shown again`,
+        deleted > 0 && `${counted(deleted, 'hidden event')} ${isOrAre(deleted)} deleted for good`,
+        corrected > 0 && `${counted(corrected, 'visit now has its', 'visits now have their')} right company`,
+        returned > 0 && `${counted(returned, 'filtered event')} ${isOrAre(returned)} back`,
+      ].filter((change) => change !== false)
+      const done = `${changes.length === 0 ? 'No stored visit had to change' : changes.join(', ')}.`
+      if (notJudged === 0) return done
+      return `${done} ${counted(notJudged, 'event was stored without an address and stays as it is', 'events were stored without an address and stay as they are')}.`
+    },
   },
   sampleData: {
     madeUp:
@@ -305,11 +313,9 @@ export const components = {
     columns: 'What they see beside the name',
     works: 'The link works for',
     days: (days: number) => `${days} days`,
-    forEver: 'As long as nobody revokes it',
+    forEver: 'Until somebody revokes it',
     create: 'Create link',
     link: 'Shared link',
-    local:
-      'It works on this machine only. For other machines, put an https proxy in front of the dashboard and set DASHBOARD_URL.',
     aboutCompany:
       'Everybody who has the link can read this, without an account. They see the company as it is when they open it.',
     aboutFilters:

@@ -1,6 +1,18 @@
 import { number } from '../../lib/format.ts'
 import { type Part, parts } from '../parts.ts'
 
+interface Changed {
+  readonly done: number
+  readonly gone: number
+  readonly refused: number
+}
+
+const rest = ({ gone, refused }: Changed) =>
+  [
+    ...(gone > 0 ? [`, ${number(gone)} gone meanwhile`] : []),
+    ...(refused > 0 ? [`, ${number(refused)} left unchanged`] : []),
+  ].join('')
+
 export const deadLetters = {
   letter: {
     title: (id: Part) => parts`Dead letter ${id}`,
@@ -53,8 +65,6 @@ export const deadLetters = {
     discardThem: 'Discard them',
     underWay: 'Under way…',
     newStay: 'New dead letters stay.',
-    gone: (count: string) => `${count} gone meanwhile`,
-    unchanged: (count: string) => `${count} left unchanged`,
     retryAll: 'Retry all…',
     retryThese: 'Retry all of these…',
     discardAll: 'Discard all…',
@@ -66,7 +76,7 @@ export const deadLetters = {
     which: 'Those on this page and all older ones, of all tenants.',
     aboutRetry: 'Each is processed again and counts once. Letters that cannot be retried stay.',
     aboutDiscard: 'This deletes them for good.',
-    retried: (count: number) => `${number(count)} retried`,
-    discarded: (count: number) => `${number(count)} discarded`,
+    retried: (letters: Changed) => `${number(letters.done)} retried${rest(letters)}.`,
+    discarded: (letters: Changed) => `${number(letters.done)} discarded${rest(letters)}.`,
   },
 }

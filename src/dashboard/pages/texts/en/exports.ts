@@ -35,6 +35,9 @@ export const exports = {
     notWritten: 'not written',
     today: (day: string) => `Today, ${day}`,
     due: (time: string, name: string, soft: Wrap) => parts`${time} ${name} ${soft('is due')}`,
+    failed: (time: string, name: string, problem: Part) => parts`${time} ${name}: ${problem}`,
+    written: (time: string, file: Part, companies: number) =>
+      parts`${time} ${file}: ${counted(companies, 'company', 'companies')}`,
   },
   table: {
     exports: 'Exports',

@@ -1,5 +1,9 @@
+import { number } from '../../lib/format.ts'
 import { parts, type Wrap } from '../parts.ts'
-import { counted } from './counted.ts'
+import { counted, wasOrWere } from './counted.ts'
+
+/** Where days of the workspace are not those of UTC. */
+const ofUtcDays = (isUtc: boolean) => (isUtc ? '' : ' of the last 7 UTC days')
 
 export const home = {
   home: {
@@ -33,9 +37,9 @@ export const home = {
     noPage: 'The events of this week name no page. Send the URL of the page as url.',
     byWeek: 'By week',
     noneFiltered: (events: number, isUtc: boolean) =>
-      `Nothing of ${counted(events, 'received event')}${isUtc ? '' : ' of the last 7 UTC days'} was filtered`,
-    filtered: (filtered: string, events: number, share: string, isUtc: boolean) =>
-      `${filtered} of ${counted(events, 'received event')} (${share})${isUtc ? '' : ' of the last 7 UTC days'} were filtered as noise. Show why`,
+      `Nothing of ${counted(events, 'received event')}${ofUtcDays(isUtc)} was filtered`,
+    filtered: (filtered: number, events: number, share: string, isUtc: boolean) =>
+      `${number(filtered)} of ${counted(events, 'received event')} (${share})${ofUtcDays(isUtc)} ${wasOrWere(filtered)} filtered as noise. Show why`,
     otherSpans: 'By day, and other spans',
     making: 'Sample data are being made',
     someSeconds: 'The first companies appear here in some seconds.',

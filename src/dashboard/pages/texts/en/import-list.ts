@@ -25,7 +25,7 @@ export const importList = {
     undo: 'Undo the import',
     newFacts: (companies: number, values: number) =>
       `${counted(companies, 'company has', 'companies have')} new facts: ${counted(values, 'value')}`,
-    kept: (rows: number) => `${counted(rows, 'row is', 'rows are')} kept for companies that have not visited yet. `,
+    kept: (rows: number) => `${counted(rows, 'row is', 'rows are')} kept for companies that have not visited yet.`,
     filterBy: (link: Wrap) =>
       parts`Filter by status, owner, tags and your columns in the ${link('list of companies')}.`,
   },

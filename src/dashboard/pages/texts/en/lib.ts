@@ -144,7 +144,7 @@ export const lib = {
     withOthers: (sentence: string, others: readonly string[]) => `${sentence} The others: ${others.join(', ')}.`,
     others: {
       access: (count: string) => `${count} from access providers (home offices, mobiles)`,
-      hosting: (count: string) => `${count} from servers of hosting companies, clouds and CDNs`,
+      hosting: (count: string) => `${count} from servers of hosting providers, clouds and CDNs`,
       vpn: (count: string) => `${count} from VPNs and gateways`,
       bot: (count: string) => `${count} from bots`,
       reserved: (count: string) => `${count} from private addresses`,
@@ -171,7 +171,7 @@ export const lib = {
       return [
         `${counted(now.visits, 'visit')}, ${visits.change} ${visits.than}.`,
         `${counted(now.companies, 'company', 'companies')}, ${companies.change} ${companies.than}, ${news}.`,
-        'Today counts so far.',
+        'Today is not over yet.',
       ].join(' ')
     },
   },

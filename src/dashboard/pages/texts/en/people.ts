@@ -23,6 +23,8 @@ export const people = {
     remove: 'Remove person',
     aboutRemoval:
       'They are signed out everywhere at once. Links that they did not open, invitations that they made and that were not opened, and lists and companies that they shared stop working.',
+    mailsEnd: (address: string) =>
+      `Digests and files of exports that go to ${address} end, and alerts that go there are paused.`,
     whatStays:
       'Name and e-mail address are deleted here. Their changes keep their name. The next step lists the keys, sources, alerts and people that they added, which keep working until you end them. They may also have seen other keys.',
     isNow: {
@@ -53,12 +55,10 @@ export const people = {
     mailed: (address: string) => `The invitation was mailed to ${address}. You can send the link yourself, too.`,
     signsIn: (until: Part) => parts`It signs one person in, once, until ${until}. It is shown only now.`,
     link: 'Sign-in link',
-    local:
-      'It works on this machine only. For other machines, put an https proxy in front of the dashboard and set DASHBOARD_URL.',
     notMailed: (problem: string) => `It could not be mailed: ${problem} Send the link yourself.`,
   },
   made: {
-    none: 'Nothing that they made here works any more.',
+    none: 'Nothing is left that they made here and that still works.',
     about: 'They made these, and all of them still work. End those that your team does not need.',
     label: 'Still works',
     kind: 'Kind',

@@ -1,6 +1,12 @@
 import { number } from '../../lib/format.ts'
 import { counted, wasOrWere } from './counted.ts'
 
+/** GPTBot → "GPTBot, " */
+const named = (name: string | undefined) => (name === undefined ? '' : `${name}, `)
+
+/** How a bot was recognised. */
+const proof = (isVerified: boolean) => (isVerified ? 'by its address' : 'by its user agent alone')
+
 export const received = {
   page: {
     title: 'Received events',
@@ -43,9 +49,17 @@ export const received = {
     kept: 'kept',
     repeats: 'repeats',
     invalid: 'invalid',
-    noPages: 'no page views',
-    byRules: 'filtered by your rules',
-    filtered: (by: string) => `filtered: ${by}`,
+    filtered: {
+      isp: 'filtered: access providers',
+      hosting: 'filtered: hosting providers',
+      cloud: 'filtered: clouds',
+      cdn: 'filtered: CDNs',
+      reserved: 'filtered: private addresses',
+      rules: 'filtered by your rules',
+      vpn: 'filtered: VPNs',
+      bot: 'filtered: bots',
+      no_page: 'filtered: no page views',
+    },
   },
   reasons: {
     duplicates: 'Repeats of an event_id within 7 days',
@@ -55,25 +69,25 @@ export const received = {
     dead: 'Dead letters: could not be processed',
     dropped: (status: string) => `Dropped: ${status}`,
     none: 'None: every event received was kept.',
-    assistant: 'an AI assistant for a person',
-    bot: 'a bot',
-    byAddress: 'by its address',
-    byUserAgent: 'by its user agent alone',
-    filtered: (by: string) => `Filtered: ${by}`,
-    filteredByRule: (by: string) => `Filtered by your rule: ${by}`,
-    about: {
-      reserved: 'private or reserved addresses',
-      isp: 'visitors of an internet provider, not of a company',
-      hosting: 'servers of a hosting company',
-      cloud: 'servers of a cloud',
-      cdn: 'a content delivery network',
-      vpn: 'VPNs, Tor, private relays and security gateways',
-      bot: 'bots',
-      own: 'your own traffic',
-      always_noise: 'always noise',
-      unclassified: 'unknown class',
-      no_page: 'requests that are no page views',
-      other: 'other reasons',
+    bots: {
+      bot: (name: string | undefined, isVerified: boolean) => `Filtered: ${named(name)}a bot, ${proof(isVerified)}`,
+      assistant: (name: string | undefined, isVerified: boolean) =>
+        `Filtered: ${named(name)}an AI assistant for a person, ${proof(isVerified)}`,
+    },
+    filteredFor: (reason: string) => `Filtered: ${reason}`,
+    filtered: {
+      reserved: 'Filtered: private or reserved addresses',
+      isp: 'Filtered: visitors of an access provider, not of a company',
+      hosting: 'Filtered: servers of a hosting provider',
+      cloud: 'Filtered: servers of a cloud',
+      cdn: 'Filtered: a content delivery network',
+      vpn: 'Filtered: VPNs, Tor, private relays and security gateways',
+      bot: 'Filtered: bots',
+      own: 'Filtered by your rule: your own traffic',
+      always_noise: 'Filtered by your rule: always noise',
+      unclassified: 'Filtered by your rule: unknown class',
+      no_page: 'Filtered: requests that are no page views',
+      other: 'Filtered: other reasons',
     },
   },
 }

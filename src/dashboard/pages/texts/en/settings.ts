@@ -1,6 +1,6 @@
 import { number } from '../../lib/format.ts'
 import { type Part, parts, type Wrap } from '../parts.ts'
-import { counted } from './counted.ts'
+import { counted, isOrAre } from './counted.ts'
 
 export const settings = {
   tabs: {
@@ -37,22 +37,23 @@ export const settings = {
     counting: 'Counting…',
     ask: 'What would it have changed?',
     none: 'No known event would have changed.',
-    more: (count: string) => `and ${count} more companies`,
+    more: (companies: number) => `and ${counted(companies, 'more company', 'more companies')}`,
     accountsLost: 'Events that would only have lost their account are not counted.',
-    unknown: (count: string) =>
-      `${count} filtered events are unknown: their addresses and organisations are not stored.`,
-    noAddress: (count: string) => `${count} are stored without an address, so they stay as they are.`,
+    unknown: (events: number) =>
+      `${counted(events, 'filtered event is unknown: its address and organisation are', 'filtered events are unknown: their addresses and organisations are')} not stored.`,
+    noAddress: (events: number) =>
+      `${counted(events, 'event is stored without an address, so it stays as it is', 'events are stored without an address, so they stay as they are')}.`,
     noCompany: 'No company changes',
     ofAll: 'Of all stored events. Nothing is changed yet.',
     since: (day: string) => `Of the events received since ${day} (UTC). Nothing is changed yet.`,
-    filtered: (events: Part, isPast: boolean, rule: Part) =>
-      parts`${events} of the stored events ${isPast ? 'are hidden' : 'would have been filtered'}: ${rule}`,
-    held: (events: Part, isPast: boolean, rule: Part) =>
-      parts`${events} of the stored events ${isPast ? 'belong' : 'would have belonged'} to another organisation: ${rule}`,
-    shown: (events: Part, count: number) =>
-      parts`${events} hidden ${count === 1 ? 'event is' : 'events are'} shown again`,
-    kept: (events: Part, filtered: number, rule: Part, isPast: boolean) =>
-      parts`${events} of the ${number(filtered)} filtered events would have been kept: ${rule}${isPast && '. They come back if this workspace has an archive.'}`,
+    filtered: (events: number, isPast: boolean, rule: Part, strong: Wrap) =>
+      parts`${strong(number(events))} of the stored events ${isPast ? `${isOrAre(events)} hidden` : 'would have been filtered'}: ${rule}`,
+    held: (events: number, isPast: boolean, rule: Part, strong: Wrap) =>
+      parts`${strong(number(events))} of the stored events ${isPast ? (events === 1 ? 'belongs' : 'belong') : 'would have belonged'} to another organisation: ${rule}`,
+    shown: (events: number, strong: Wrap) =>
+      parts`${strong(number(events))} hidden ${events === 1 ? 'event is' : 'events are'} shown again`,
+    kept: (events: number, filtered: number, rule: Part, isPast: boolean, strong: Wrap) =>
+      parts`${strong(number(events))} of ${counted(filtered, 'filtered event')} would have been kept: ${rule}${isPast && (events === 1 ? '. It comes back if this workspace has an archive.' : '. They come back if this workspace has an archive.')}`,
     company: (name: string, visits: number) => `${name}: ${counted(visits, 'visit')}`,
     companyGone: (name: string, visits: number) => `${name}: ${counted(visits, 'visit')}, no visible event is left`,
     shows: (events: number) => `Shows ${counted(events, 'hidden event')} again`,
@@ -115,7 +116,7 @@ export const settings = {
   plan: {
     title: 'Plan and limits',
     plan: 'Plan',
-    gone: 'This plan no longer exists: the limits of starter apply. ',
+    gone: 'This plan no longer exists: the limits of starter apply.',
     change: 'Change it',
     operatorCan: 'An operator can change it.',
     perSecond: 'Requests per second',

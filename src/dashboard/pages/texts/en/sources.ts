@@ -1,6 +1,10 @@
 import { type Part, parts, type Wrap } from '../parts.ts'
 import { counted } from './counted.ts'
 
+const address = 'Address of the API, as its senders reach it'
+const changeOf = (name: string) => `Change ${name}`
+const setupOf = (name: string) => `Setup of ${name}`
+
 export const sources = {
   list: {
     title: 'Sources',
@@ -21,7 +25,7 @@ export const sources = {
       payload: 'of the event only',
       connection: 'of the connection only',
     },
-    title: (name: string) => `Change ${name}`,
+    title: changeOf,
     name: 'Name, for people',
     inForce: 'A change is in force at once, for new events.',
     visitors: 'Addresses of visitors',
@@ -42,7 +46,7 @@ export const sources = {
     title: 'New source',
     from: 'Where the events come from',
     name: 'Name, for people (optional)',
-    address: 'Address of the API, as its senders reach it',
+    address,
     format: 'Format of the sender',
     ownJson: 'My own JSON',
     otherNames: 'Fields with other names (optional)',
@@ -81,8 +85,8 @@ export const sources = {
     moreWays: 'More ways',
     sample: 'sample, to be changed',
     browserKey: 'Browser key',
-    title: (name: string) => `Setup of ${name}`,
-    address: 'Address of the API, as its senders reach it',
+    title: setupOf,
+    address,
     useAddress: 'Use this address',
   },
   table: {
@@ -95,8 +99,8 @@ export const sources = {
     noAddress: 'No address',
     rejected: 'Rejected',
     repeats: 'Repeats',
-    setupOf: (name: string) => `Setup of ${name}`,
-    change: (name: string) => `Change ${name}`,
+    setupOf,
+    change: changeOf,
     revoke: (name: string) => `Revoke ${name}`,
     states: {
       good: 'receiving',

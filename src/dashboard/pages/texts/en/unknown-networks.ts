@@ -10,7 +10,7 @@ export const unknownNetworks = {
     },
     title: 'Visits without a company',
     about:
-      'Some names may be those of access providers or hosters. Their visits are stored without a company, until you say that it is one.',
+      'Some names may be those of access providers or hosting providers. Their visits are stored without a company, until you say that it is one.',
     days: 'Days',
     why: 'Why there is no company',
     allReasons: 'All reasons',

@@ -1,5 +1,6 @@
 -- Confirms an e-mail address: the alerts that wait for it start now.
 -- KEYS[1] tenants with alerts to evaluate, KEYS[2] alerts of the tenant, KEYS[3] its confirmed addresses, KEYS[4] the token
+-- KEYS[5] kinds of subscriptions that addresses ended: `KIND ADDRESS`
 -- ARGV[1] tenant id, ARGV[2] address, ARGV[3] now, ISO 8601, ARGV[4] '1': the token must exist, and
 -- an alert must wait, unless the address is confirmed already
 -- Returns the number of alerts that waited; nil when the token does not work.
@@ -23,6 +24,8 @@ for id, alert in pairs(waiting) do
     alert.active_since = ARGV[3]
   end
   call('HSET', KEYS[2], id, cjson.encode(alert))
+  -- Only what waits was named to the receiver.
+  call('SREM', KEYS[5], alert.on .. ' ' .. ARGV[2])
   count = count + 1
 end
 call('SADD', KEYS[3], ARGV[2])
