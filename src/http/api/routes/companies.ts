@@ -5,8 +5,9 @@ import {
   COMPANIES_API_LIMITS,
   CompaniesAnswer,
 } from '../../../../schemas/api/companies.ts'
-import { COMPANY_LIMITS, CompanyFilter, type CountedCompany } from '../../../../schemas/companies.ts'
+import { COMPANY_LIMITS, CompanyFilter } from '../../../../schemas/companies.ts'
 import { SEGMENT_LIMITS } from '../../../../schemas/segment.ts'
+import { apiCompany } from '../../../companies/api-company.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { assertFilter, assertGivenFilter } from '../../../companies/filter.ts'
 import { narrowed, SINGLE_VALUED } from '../../../companies/narrow.ts'
@@ -95,10 +96,6 @@ export function companyRoute(companies: Pick<ClickHouseCompanies, 'company' | 'o
       return { status: 200, body: JSON.stringify(answer) }
     },
   }
-}
-
-function apiCompany({ company_id, name, ...others }: CountedCompany): ApiCompany {
-  return { company_id, business_name: name, name, ...others }
 }
 
 /** The route's own parameters, and the terms of the filter. @throws HttpError 400, or 422 for a parameter given twice */
