@@ -82,7 +82,10 @@ export const IngestResponse = Type.Object(
     stats: Type.Object({
       received: Type.Integer(),
       accepted: Type.Integer({ description: 'Entries with status ok, including repeats' }),
-      rejected: Type.Integer({ description: 'All other entries' }),
+      rejected: Type.Integer({
+        description:
+          'All other entries: filtered and invalid_ip. In a batch job, rejected counts lines that are no events',
+      }),
       filtered: Type.Integer(),
       invalid_ip: Type.Integer(),
       unique_ips: Type.Integer({ description: 'Distinct valid addresses after normalisation' }),

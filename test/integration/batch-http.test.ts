@@ -270,7 +270,7 @@ describe('batch uploads over HTTP', () => {
       'before=',
       'cursor=x',
       'cursor=',
-      'cursor=a&before=a',
+      'before=a&cursor=a',
     ]) {
       const refused = await fetch(`${instance.ready.url}/v1/ingest/batch?${query}`, {
         headers: { 'x-api-key': instance.apiKey },

@@ -107,7 +107,7 @@ test('a value beyond any bound of the document is refused, and the request witho
       const json = requestBody?.content['application/json']?.schema
       const [type, body] = BODIES[operationId] ?? ['application/json', json && JSON.stringify(exampleOf(json))]
       const send = async (query: readonly (readonly [string, unknown])[], of = body, segment = 'x') => {
-        const text = new URLSearchParams(query.map(([name, value]) => [name, String(value)]))
+        const text = new URLSearchParams(query.map(([name, value]): [string, string] => [name, String(value)]))
         const address = `${url}${path.replace(/\{\w+\}/, encodeURIComponent(segment))}?${text}`
         const headers = { 'x-api-key': API_KEY, ...(of !== undefined && { 'content-type': type }) }
         const answer = await fetch(address, {

@@ -1,10 +1,5 @@
 import { Type } from 'typebox'
-import {
-  type ApiCompany,
-  ApiCompanyAnswer,
-  COMPANIES_API_LIMITS,
-  CompaniesAnswer,
-} from '../../../../schemas/api/companies.ts'
+import { ApiCompanyAnswer, COMPANIES_API_LIMITS, CompaniesAnswer } from '../../../../schemas/api/companies.ts'
 import { COMPANY_LIMITS, CompanyFilter } from '../../../../schemas/companies.ts'
 import { SEGMENT_LIMITS } from '../../../../schemas/segment.ts'
 import { apiCompany } from '../../../companies/api-company.ts'
