@@ -133,13 +133,11 @@ export const FILTER_PROPERTIES = {
   heat_min: Heat('At least this heat'),
   heat_max: Heat('At most this heat'),
   hidden: Type.Optional(
-    Type.Union([Type.Literal('without'), Type.Literal('only'), Type.Literal('with')], {
+    Type.Enum(['without', 'only', 'with'], {
       description: 'Companies that people hid are left out; `only` lists these, `with` lists all',
     }),
   ),
-  merged: Type.Optional(
-    Type.Union([Type.Literal('only')], { description: '`only`: companies that people merged others into' }),
-  ),
+  merged: Type.Optional(Type.Enum(['only'], { description: '`only`: companies that people merged others into' })),
   days: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -235,46 +233,39 @@ export type CompanyView = Static<typeof CompanyView>
 /** A company in a list. Unknown texts are empty. */
 export const CompanyRow = Type.Object({
   company_id: Type.String(),
-  /** The business name, else the full name, else the id. */
-  name: Type.String(),
+  name: Type.String({ description: 'The business name, else the full name, else the id' }),
   domain: Type.String(),
   industry: Type.String(),
   industry_category: Type.String(),
   country_code: Type.String(),
   classification: Type.String(),
-  /** On the requested days, or on all. */
-  events: Type.Integer(),
-  /** ISO 8601, UTC; on all days. */
-  first_seen: Type.String(),
-  last_seen: Type.String(),
+  events: Type.Integer({ description: 'On the requested days, or on all' }),
+  first_seen: Type.String({ format: 'rfc3339', description: 'Its first event of all days, UTC' }),
+  last_seen: Type.String({ format: 'rfc3339', description: 'Its last event of all days, UTC' }),
   quality: Type.Integer(),
-  /** As people gave them, sorted. */
-  tags: Type.Array(Type.String()),
-  /** The person who looks after it. */
-  owner: Type.String(),
-  /** `customer`, `open deal`, … as people gave it. */
-  status: Type.String(),
+  tags: Type.Array(Type.String(), { description: 'As people gave them, sorted' }),
+  owner: Type.String({ description: 'The person who looks after it' }),
+  status: Type.String({ description: '`customer`, `open deal`, … as people gave it' }),
   own: OwnValues,
-  /** `good`, `ok` or `poor`; empty: the tenant says nothing about good companies. */
-  fit: Type.String(),
-  /** The signs of good companies that it has; of a poor one the signs against it. */
-  fit_reasons: Type.Array(Type.String()),
-  /** Whether people hid it: only a filter or its own page shows it. */
-  hidden: Type.Boolean(),
+  fit: Type.String({ description: '`good`, `ok` or `poor`; empty: the tenant says nothing about good companies' }),
+  fit_reasons: Type.Array(Type.String(), {
+    description: 'The signs of good companies that it has; of a poor one the signs against it',
+  }),
+  hidden: Type.Boolean({ description: 'Whether people hid it: only a filter or its own page shows it' }),
 })
 export type CompanyRow = Static<typeof CompanyRow>
 
 const details = {
-  /** Distinct pairs of address and day, on the same days as `events`. Days are UTC in the API, and of the tenant's time zone elsewhere. */
-  visits: Type.Integer(),
+  visits: Type.Integer({
+    description:
+      "Distinct pairs of address and day, on the same days as `events`. Days are UTC in the API, and of the tenant's time zone elsewhere",
+  }),
   unique_ips: Type.Integer(),
-  /** Interest of the last 30 days, 0 to 100. */
-  heat: Type.Integer(),
-  /** Of its first and its last touch of all time; empty: it has none. */
-  first_channel: Type.String(),
-  first_campaign: Type.String(),
-  last_channel: Type.String(),
-  last_campaign: Type.String(),
+  heat: Type.Integer({ description: 'Interest of the last 30 days, 0 to 100' }),
+  first_channel: Type.String({ description: 'Of its first touch of all time; empty: it has none' }),
+  first_campaign: Type.String({ description: 'Of the same touch' }),
+  last_channel: Type.String({ description: 'Of its last touch; empty: it has none' }),
+  last_campaign: Type.String({ description: 'Of the same touch' }),
 }
 
 /** The parts of a heat (src/companies/README.md, Heat). */

@@ -17,26 +17,32 @@ export const BATCH_LIMITS = {
   headerMaxChars: 65_536,
 } as const
 
-export const BatchStatus = Type.Enum(['queued', 'running', 'completed', 'failed'])
+export const BatchStatus = Type.Enum(['queued', 'running', 'completed', 'failed'], { title: 'JobStatus' })
 export type BatchStatus = Static<typeof BatchStatus>
 
 /** Answer of `POST /v1/ingest/batch`: the whole upload is stored and will be processed. */
-export const BatchAccepted = Type.Object({
-  job_id: Type.String(),
-  status: Type.Literal('queued'),
-  received: Type.Integer({ description: 'Lines of the upload, without blank ones' }),
-})
+export const BatchAccepted = Type.Object(
+  {
+    job_id: Type.String(),
+    status: Type.Literal('queued'),
+    received: Type.Integer({ description: 'Lines of the upload, without blank ones' }),
+  },
+  { title: 'JobAccepted' },
+)
 export type BatchAccepted = Static<typeof BatchAccepted>
 
 /** Rejected lines with the same fault. */
-export const RejectedReason = Type.Object({
-  reason: Type.String({ description: 'Quotes nothing of the lines' }),
-  count: Type.Integer({ description: 'Lines' }),
-  lines: Type.Array(Type.Integer(), {
-    maxItems: BATCH_LIMITS.reasonLinesMax,
-    description: 'The first of them, counted from 1; empty for dead letters',
-  }),
-})
+export const RejectedReason = Type.Object(
+  {
+    reason: Type.String({ description: 'Quotes nothing of the lines' }),
+    count: Type.Integer({ description: 'Lines' }),
+    lines: Type.Array(Type.Integer(), {
+      maxItems: BATCH_LIMITS.reasonLinesMax,
+      description: 'The first of them, counted from 1; empty for dead letters',
+    }),
+  },
+  { title: 'RejectedReason' },
+)
 export type RejectedReason = Static<typeof RejectedReason>
 
 const RejectedReasons = Type.Array(RejectedReason, {
@@ -76,40 +82,66 @@ export const BatchSummary = Type.Object(
     }),
     rejected_reasons: Type.Optional(RejectedReasons),
   },
-  { additionalProperties: Type.Integer({ description: 'Events that another stage dropped, by its reason' }) },
+  {
+    title: 'JobSummary',
+    additionalProperties: Type.Integer({ description: 'Events that another stage dropped, by its reason' }),
+  },
 )
 export type BatchSummary = Static<typeof BatchSummary>
 
 /** Answer of `GET /v1/ingest/batch/{job_id}` (schemas/README.md, Batch jobs). */
-export const BatchJob = Type.Object({
-  job_id: Type.String(),
-  status: BatchStatus,
-  progress_pct: Type.Integer({ minimum: 0, maximum: 100 }),
-  progress_current: Type.Integer({ description: 'Finished events' }),
-  progress_total: Type.Integer(),
-  progress_message: Type.String(),
-  rejected: Type.Integer({ description: 'An extension: lines rejected so far' }),
-  rejected_reasons: RejectedReasons,
-  problem: Type.Union([Type.String(), Type.Null()], {
-    description:
-      'An extension: set when more than half of the lines are rejected or have an invalid address; any status',
-  }),
-  result_summary: Type.Union([BatchSummary, Type.Null()]),
-})
+export const BatchJob = Type.Object(
+  {
+    job_id: Type.String(),
+    status: BatchStatus,
+    progress_pct: Type.Integer({ minimum: 0, maximum: 100 }),
+    progress_current: Type.Integer({ description: 'Finished events' }),
+    progress_total: Type.Integer(),
+    progress_message: Type.String(),
+    rejected: Type.Integer({ description: 'An extension: lines rejected so far' }),
+    rejected_reasons: RejectedReasons,
+    problem: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'An extension: set when more than half of the lines are rejected or have an invalid address; any status',
+    }),
+    result_summary: Type.Union([BatchSummary, Type.Null()]),
+  },
+  { title: 'Job' },
+)
 export type BatchJob = Static<typeof BatchJob>
 
 /** A job in a list. */
-export const ListedBatchJob = Type.Interface([BatchJob], {
-  received_at: Type.String({ format: 'rfc3339', description: 'When its upload began' }),
-})
+export const ListedBatchJob = Type.Interface(
+  [BatchJob],
+  {
+    received_at: Type.String({ format: 'rfc3339', description: 'When its upload began' }),
+  },
+  { title: 'ListedJob' },
+)
 export type ListedBatchJob = Static<typeof ListedBatchJob>
 
 /** Jobs of a page: default and limit. */
 export const BATCH_LIST_LIMITS = { jobs: 20, jobsMax: 100 } as const
 
-/** Answer of `GET /v1/ingest/batch`. */
+/** A page of jobs, newest first. */
 export const BatchJobList = Type.Object({
   jobs: Type.Array(ListedBatchJob, { maxItems: BATCH_LIST_LIMITS.jobsMax }),
-  next: Type.Union([Type.String(), Type.Null()], { description: 'Value of before for the next page; null: no more' }),
+  next: Type.Union([Type.String(), Type.Null()], { description: 'Where the next page begins; null: no more' }),
 })
 export type BatchJobList = Static<typeof BatchJobList>
+
+/** `BatchJobList` as the API shows it. */
+export const JobList = Type.Interface(
+  [BatchJobList],
+  {
+    next_cursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'The `cursor` of the next page; null on the last page',
+    }),
+    next: Type.Union([Type.String(), Type.Null()], {
+      deprecated: true,
+      description: 'The name of `next_cursor` in version 0.2',
+    }),
+  },
+  { title: 'JobList' },
+)
+export type JobList = Static<typeof JobList>

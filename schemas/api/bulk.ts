@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { BatchStatus } from './batch.ts'
-import { LookupChoices, LookupResult } from './lookup.ts'
+import { LookupChoices, LookupQuota, LookupResult } from './lookup.ts'
 
 /** Limits of one bulk lookup. */
 export const BULK_LIMITS = { ipsMax: 512, bodyMaxBytes: 1_048_576 } as const
@@ -9,37 +9,57 @@ export const BULK_LIMITS = { ipsMax: 512, bodyMaxBytes: 1_048_576 } as const
 export const BulkMode = Type.Enum(['sync', 'async'], { description: 'sync when it is left out' })
 export type BulkMode = Static<typeof BulkMode>
 
-/** `POST /v1/bulk`. The schema has no limits of `ips`, because their errors are 400 and 413 and not 422. */
+/** `POST /v1/bulk`. The number of `ips` is checked before the schema, because its errors are 400 and 413. */
 export const BulkRequest = Type.Object(
   {
-    ips: Type.Array(Type.String(), { description: `1 to ${BULK_LIMITS.ipsMax} IPv4 or IPv6 addresses` }),
+    ips: Type.Array(Type.String(), {
+      minItems: 1,
+      maxItems: BULK_LIMITS.ipsMax,
+      description: 'IPv4 or IPv6 addresses. Another text gets the status `invalid_ip`',
+    }),
     mode: Type.Optional(BulkMode),
     ...LookupChoices.properties,
   },
-  { additionalProperties: false },
+  { title: 'BulkRequest', additionalProperties: false },
 )
 export type BulkRequest = Static<typeof BulkRequest>
 
 /** Result of an input that is not an address. */
-const InvalidAddress = Type.Object({ ip: Type.String(), status: Type.Literal('invalid_ip') })
+const InvalidAddress = Type.Object(
+  { ip: Type.String(), status: Type.Literal('invalid_ip') },
+  { title: 'InvalidAddress' },
+)
 
 /** One line of an answer, one entry of `results`. */
-export const BulkResult = Type.Union([LookupResult, InvalidAddress])
+export const BulkResult = Type.Union([LookupResult, InvalidAddress], { title: 'BulkResult' })
 export type BulkResult = Static<typeof BulkResult>
 
+/** Answer of `POST /v1/bulk` as one JSON text. */
+export const BulkAnswer = Type.Object(
+  { results: Type.Array(BulkResult, { description: 'In the order of the addresses' }), quota: LookupQuota },
+  { title: 'BulkAnswer' },
+)
+export type BulkAnswer = Static<typeof BulkAnswer>
+
 /** Answer of `POST /v1/bulk?mode=async`. */
-export const BulkAccepted = Type.Object({ job_id: Type.String(), status: Type.Literal('queued') })
+export const BulkAccepted = Type.Object(
+  { job_id: Type.String(), status: Type.Literal('queued') },
+  { title: 'BulkAccepted' },
+)
 export type BulkAccepted = Static<typeof BulkAccepted>
 
 /** Answer of `GET /v1/bulk/{job_id}`. */
-export const BulkJob = Type.Object({
-  job_id: Type.String(),
-  status: BatchStatus,
-  progress_current: Type.Integer({ description: 'Finished addresses' }),
-  progress_total: Type.Integer(),
-  results: Type.Union([
-    Type.Array(BulkResult, { description: 'In the order of the addresses; null until the job is completed' }),
-    Type.Null(),
-  ]),
-})
+export const BulkJob = Type.Object(
+  {
+    job_id: Type.String(),
+    status: BatchStatus,
+    progress_current: Type.Integer({ description: 'Finished addresses' }),
+    progress_total: Type.Integer(),
+    results: Type.Union([
+      Type.Array(BulkResult, { description: 'In the order of the addresses; null until the job is completed' }),
+      Type.Null(),
+    ]),
+  },
+  { title: 'BulkJob' },
+)
 export type BulkJob = Static<typeof BulkJob>

@@ -55,14 +55,17 @@ const Change = Type.Object({
 })
 
 /** A row of the list, and its company. */
-export const ImportedRow = Type.Object({
-  line: Type.Integer({ description: 'In the file, from 1' }),
-  key: Type.String({ description: 'The domain or name in the row' }),
-  company_id: Type.String({ description: 'Empty: the row cannot be used' }),
-  name: Type.String({ description: 'Name of the company; empty when it has not visited yet' }),
-  changes: Type.Array(Change),
-  reason: Type.String({ description: 'Why it cannot be used; otherwise empty' }),
-})
+export const ImportedRow = Type.Object(
+  {
+    line: Type.Integer({ description: 'In the file, from 1' }),
+    key: Type.String({ description: 'The domain or name in the row' }),
+    company_id: Type.String({ description: 'Empty: the row cannot be used' }),
+    name: Type.String({ description: 'Name of the company; empty when it has not visited yet' }),
+    changes: Type.Array(Change),
+    reason: Type.String({ description: 'Why it cannot be used; otherwise empty' }),
+  },
+  { title: 'ImportedRow' },
+)
 export type ImportedRow = Static<typeof ImportedRow>
 
 const Column = Type.Object({
@@ -75,26 +78,29 @@ const Column = Type.Object({
 export type ImportColumn = Static<typeof Column>
 
 /** What a list of companies does, or did. */
-export const ImportAnswer = Type.Object({
-  applied: Type.Boolean({ description: 'False: it was a dry run, or nothing changes' }),
-  change_id: Type.Union([Type.String(), Type.Null()], { description: 'Undoes it; null when it was not applied' }),
-  rows: Type.Integer({ description: 'Rows of the file, without its header and blank lines' }),
-  matched: Type.Integer({ description: 'Rows of companies that have visited' }),
-  waiting: Type.Integer({ description: 'Rows that are kept for companies that have not visited yet, by domain' }),
-  unused: Type.Integer({ description: 'Rows that cannot be used' }),
-  changed: Type.Integer({ description: 'Companies with a change, those that have not visited yet included' }),
-  values: Type.Integer({ description: 'Values that change' }),
-  cleared: Type.Integer({ description: 'Values among them that are removed' }),
-  columns: Type.Array(Column),
-  changed_rows: Type.Array(ImportedRow, { description: 'The first rows that change a company that has visited' }),
-  waiting_rows: Type.Array(ImportedRow, { description: 'The first rows of companies that have not visited yet' }),
-  unused_rows: Type.Array(ImportedRow, { description: 'The first rows that cannot be used' }),
-  problems: Type.Array(Type.Object({ line: Type.Integer(), column: Type.String(), reason: Type.String() }), {
-    description: 'The first values that cannot be used; the rest of their rows is',
-  }),
-  problem_count: Type.Integer(),
-  problem: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why the list cannot be applied: no column finds the company. Only a dry run is answered with it',
-  }),
-})
+export const ImportAnswer = Type.Object(
+  {
+    applied: Type.Boolean({ description: 'False: it was a dry run, or nothing changes' }),
+    change_id: Type.Union([Type.String(), Type.Null()], { description: 'Undoes it; null when it was not applied' }),
+    rows: Type.Integer({ description: 'Rows of the file, without its header and blank lines' }),
+    matched: Type.Integer({ description: 'Rows of companies that have visited' }),
+    waiting: Type.Integer({ description: 'Rows that are kept for companies that have not visited yet, by domain' }),
+    unused: Type.Integer({ description: 'Rows that cannot be used' }),
+    changed: Type.Integer({ description: 'Companies with a change, those that have not visited yet included' }),
+    values: Type.Integer({ description: 'Values that change' }),
+    cleared: Type.Integer({ description: 'Values among them that are removed' }),
+    columns: Type.Array(Column),
+    changed_rows: Type.Array(ImportedRow, { description: 'The first rows that change a company that has visited' }),
+    waiting_rows: Type.Array(ImportedRow, { description: 'The first rows of companies that have not visited yet' }),
+    unused_rows: Type.Array(ImportedRow, { description: 'The first rows that cannot be used' }),
+    problems: Type.Array(Type.Object({ line: Type.Integer(), column: Type.String(), reason: Type.String() }), {
+      description: 'The first values that cannot be used; the rest of their rows is',
+    }),
+    problem_count: Type.Integer(),
+    problem: Type.Union([Type.String(), Type.Null()], {
+      description: 'Why the list cannot be applied: no column finds the company. Only a dry run is answered with it',
+    }),
+  },
+  { title: 'ImportAnswer' },
+)
 export type ImportAnswer = Static<typeof ImportAnswer>

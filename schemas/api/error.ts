@@ -69,9 +69,12 @@ export type ErrorCode = keyof typeof ERRORS
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[]
 
 /** Body of every answer of 400 and above. Only 422 has `errors`. */
-export const ErrorBody = Type.Object({
-  detail: Type.String({ description: 'The cause in words, which may change' }),
-  code: Type.Enum(ERROR_CODES, { description: 'The cause, for programs. More codes may come' }),
-  errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), { maxItems: 20 })),
-})
+export const ErrorBody = Type.Object(
+  {
+    detail: Type.String({ description: 'The cause in words, which may change' }),
+    code: Type.Enum(ERROR_CODES, { description: 'The cause, for programs. More codes may come' }),
+    errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), { maxItems: 20 })),
+  },
+  { title: 'Error' },
+)
 export type ErrorBody = Static<typeof ErrorBody>

@@ -51,35 +51,47 @@ export const EventEnvelope = Type.Object(
     properties: Type.Optional(Type.Unknown({ description: 'Any JSON; stored exactly as sent' })),
     user_properties: Type.Optional(Type.Unknown({ description: 'Any JSON; stored exactly as sent' })),
   },
-  { additionalProperties: true },
+  { title: 'Event', additionalProperties: true },
 )
 export type EventEnvelope = Static<typeof EventEnvelope>
 
-/** Body of `POST /v1/ingest`. The schema has no limits of `events`, because their errors are 400 and 413 and not 422. */
-export const IngestRequest = Type.Object({
-  events: Type.Array(EventEnvelope, { description: '1 to 100 events' }),
-})
+/** Body of `POST /v1/ingest`. The number of `events` is checked before the schema, because its errors are 400 and 413. */
+export const IngestRequest = Type.Object(
+  {
+    events: Type.Array(EventEnvelope, { minItems: 1, maxItems: EVENT_LIMITS.eventsMaxPerRequest }),
+  },
+  { title: 'IngestRequest' },
+)
 export type IngestRequest = Static<typeof IngestRequest>
 
-const IngestResult = Type.Object({
-  event_id: Type.String(),
-  ip: Type.String({ description: 'The address as sent' }),
-  status: Type.Enum(['ok', 'filtered', 'invalid_ip']),
-  enrichment: IngestEnrichment,
-  quality: Type.Integer({ minimum: 0, maximum: 100, description: QUALITY }),
-  rule: Type.Optional(Type.String({ description: "An extension: the tenant's rule that decided, if any" })),
-})
+const IngestResult = Type.Object(
+  {
+    event_id: Type.String(),
+    ip: Type.String({ description: 'The address as sent' }),
+    status: Type.Enum(['ok', 'filtered', 'invalid_ip']),
+    enrichment: IngestEnrichment,
+    quality: Type.Integer({ minimum: 0, maximum: 100, description: QUALITY }),
+    rule: Type.Optional(Type.String({ description: "An extension: the tenant's rule that decided, if any" })),
+  },
+  { title: 'EventResult' },
+)
 
 /** Answer of `POST /v1/ingest`. Results are in the order of the events. */
-export const IngestResponse = Type.Object({
-  stats: Type.Object({
-    received: Type.Integer(),
-    accepted: Type.Integer({ description: 'Entries with status ok, including repeats' }),
-    rejected: Type.Integer({ description: 'All other entries' }),
-    filtered: Type.Integer(),
-    invalid_ip: Type.Integer(),
-    unique_ips: Type.Integer({ description: 'Distinct valid addresses after normalisation' }),
-  }),
-  results: Type.Array(IngestResult),
-})
+export const IngestResponse = Type.Object(
+  {
+    stats: Type.Object({
+      received: Type.Integer(),
+      accepted: Type.Integer({ description: 'Entries with status ok, including repeats' }),
+      rejected: Type.Integer({
+        description:
+          'All other entries: filtered and invalid_ip. In a batch job, rejected counts lines that are no events',
+      }),
+      filtered: Type.Integer(),
+      invalid_ip: Type.Integer(),
+      unique_ips: Type.Integer({ description: 'Distinct valid addresses after normalisation' }),
+    }),
+    results: Type.Array(IngestResult),
+  },
+  { title: 'IngestResponse' },
+)
 export type IngestResponse = Static<typeof IngestResponse>

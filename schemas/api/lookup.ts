@@ -61,12 +61,13 @@ export type LookupChoices = Static<typeof LookupChoices>
 export const LookupRequest = Type.Object(
   {
     ip: Type.String({
+      format: 'ip',
       description:
         'IPv4 or IPv6 address; IPv6 that contains an IPv4 address (mapped, NAT64, 6to4, Teredo) is looked up as IPv4',
     }),
     ...optionFields,
   },
-  { additionalProperties: false },
+  { title: 'LookupRequest', additionalProperties: false },
 )
 export type LookupRequest = Static<typeof LookupRequest>
 
@@ -84,17 +85,20 @@ const resultFields = {
 }
 
 /** Result of one address. */
-export const LookupResult = Type.Object(resultFields)
+export const LookupResult = Type.Object(resultFields, { title: 'LookupResult' })
 
 /** The daily lookup quota after the request. */
-export const LookupQuota = Type.Object({
-  daily_limit: Type.Integer(),
-  daily_used: Type.Integer(),
-  daily_remaining: Type.Integer({ minimum: 0 }),
-  reset_at: Type.String({ description: 'Start of the next UTC day, like 2026-11-22T00:00:00+00:00' }),
-})
+export const LookupQuota = Type.Object(
+  {
+    daily_limit: Type.Integer(),
+    daily_used: Type.Integer(),
+    daily_remaining: Type.Integer({ minimum: 0 }),
+    reset_at: Type.String({ description: 'Start of the next UTC day, like 2026-11-22T00:00:00+00:00' }),
+  },
+  { title: 'Quota' },
+)
 export type LookupQuota = Static<typeof LookupQuota>
 
 /** Answer of `POST /v1/lookup` (schemas/README.md, Lookup). */
-export const LookupResponse = Type.Object({ ...resultFields, quota: LookupQuota })
+export const LookupResponse = Type.Object({ ...resultFields, quota: LookupQuota }, { title: 'Lookup' })
 export type LookupResponse = Static<typeof LookupResponse>

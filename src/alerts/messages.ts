@@ -60,10 +60,13 @@ export interface MessageContext {
   readonly dashboardUrl: string
 }
 
+/** `name` is the name of `business_name` in version 0.2. */
+type NamedCompany = ReportedCompany & { readonly business_name: string }
+
 export interface MessageData {
   readonly tenant_id: string
   readonly alert: { readonly id: string; readonly name: string }
-  readonly company?: ReportedCompany
+  readonly company?: NamedCompany
   /** Undefined for a correction, and for a digest. */
   readonly activity?: CompanyActivity
   readonly segment: string | null
@@ -103,7 +106,7 @@ export function messageOf(type: string, report: CompanyReport, context: MessageC
     data: {
       tenant_id: context.tenantId,
       alert: { id: context.alertId, name: context.alertName },
-      company,
+      company: withBusinessName(company),
       segment: context.segment ?? null,
       ...(previousDay !== undefined && { previous_visit: previousDay }),
       ...(correction !== undefined && { correction }),
@@ -133,6 +136,10 @@ export function testMessage(context: MessageContext, nowMs: number): Message {
   return withActivity(messageOf(TEST_TYPE, { company, atMs: nowMs }, context), activity)
 }
 
+function withBusinessName<T extends { readonly name: string }>(named: T): T & { readonly business_name: string } {
+  return { ...named, business_name: named.name }
+}
+
 export function withActivity(message: Message, activity: CompanyActivity): Message {
   return { ...message, data: { ...message.data, activity } }
 }
@@ -155,7 +162,7 @@ export function digestMessage(
       alert: { id: context.alertId, name: context.alertName },
       segment: context.segment ?? null,
       digest: reason,
-      companies: lines,
+      companies: lines.map(withBusinessName),
       total,
       url: `${context.dashboardUrl}/t/${context.tenantId}/companies`,
     },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { CountedCompany } from '../../schemas/companies.ts'
 import type { OwnColumn } from '../../schemas/facts.ts'
+import { apiCompany } from '../companies/api-company.ts'
 import { companiesCsv } from '../companies/csv.ts'
 import type { Segments } from '../companies/segments/segments.ts'
 import { parseWhere } from '../companies/where.ts'
@@ -210,5 +211,5 @@ function withRun({ runs = [] }: ExportState, run: ExportRun): readonly ExportRun
 }
 
 async function* ndjson(rows: AsyncIterable<readonly CountedCompany[]>): AsyncGenerator<string> {
-  for await (const portion of rows) yield portion.map((row) => `${JSON.stringify(row)}\n`).join('')
+  for await (const portion of rows) yield portion.map((row) => `${JSON.stringify(apiCompany(row))}\n`).join('')
 }

@@ -28,7 +28,7 @@ test('/docs shows the operations and tries one with a key, without another serve
   )
   await page.getByRole('link', { name: 'Companies', exact: true }).waitFor()
   assert.deepEqual(await page.locator('.opblock-tag a').allTextContents(), [
-    ...['Events', 'Lookups', 'Companies', 'Service', 'Sources'],
+    ...['Events', 'Jobs', 'Lookups', 'Companies', 'Service', 'Webhooks'],
   ])
 
   for (const colorScheme of ['dark', 'light'] as const) {
@@ -46,6 +46,10 @@ test('/docs shows the operations and tries one with a key, without another serve
   await companies.getByRole('button', { name: 'Try it out' }).click()
   await companies.getByRole('button', { name: 'Execute' }).click()
   await companies.locator('.live-responses-table').getByText('"next_cursor"').first().waitFor()
+
+  await page.getByRole('navigation', { name: 'Documents' }).getByRole('link', { name: 'Paths of other tools' }).click()
+  await page.getByRole('link', { name: 'Segment', exact: true }).waitFor()
+  assert.equal(await page.locator('nav [aria-current=page]').textContent(), 'Paths of other tools')
 
   assert.deepEqual(errors, [])
   assert.deepEqual([...new Set(asked.filter((origin) => origin !== 'null'))], [url])

@@ -12,7 +12,7 @@ import { noNginx as skip, startNginx } from '../support/web-servers.ts'
 /** A page, a large answer and an event, through nginx. */
 async function assertServed(url: string, intake: MemoryIntake): Promise<void> {
   for (let i = 0; i < 3; i++) assert.equal((await fetch(`${url}/healthz`)).status, 200)
-  const document = await fetch(`${url}/openapi.json`)
+  const document = await fetch(`${url}/docs/openapi-tools.json`)
   assert.deepEqual([document.status, typeof (await document.json())], [200, 'object'])
   const events = await fetch(`${url}/v1/ingest`, {
     method: 'POST',

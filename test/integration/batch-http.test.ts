@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { BatchAccepted, BatchJob, BatchJobList } from '../../schemas/api/batch.ts'
+import type { BatchAccepted, BatchJob, BatchJobList, JobList } from '../../schemas/api/batch.ts'
 import type { ErrorBody } from '../../schemas/api/error.ts'
 import { runCommand } from '../support/command.ts'
 import { testedEngine } from '../support/engines.ts'
@@ -230,6 +230,18 @@ describe('batch uploads over HTTP', () => {
     assert.equal(listed.jobs[0]!.job_id, job_id)
     assert.ok(Math.abs(Date.parse(listed.jobs[0]!.received_at) - Date.now()) < 60_000)
     assert.equal(listed.next, job_id)
+    const page = async (query: string) => {
+      const of = await fetch(`${instance.ready.url}/v1/ingest/batch?limit=1&${query}`, {
+        headers: { 'x-api-key': instance.apiKey },
+      })
+      assert.equal(of.status, 200)
+      return (await of.json()) as JobList
+    }
+    const second = await page(`cursor=${job_id}`)
+    assert.notEqual(second.jobs[0]!.job_id, job_id)
+    assert.equal(second.next_cursor, second.jobs[0]!.job_id)
+    assert.deepEqual(await page(`before=${job_id}`), second, 'the names of version 0.2')
+    assert.equal(second.next, second.next_cursor)
     const cancel = (id: string) =>
       fetch(`${instance.ready.url}/v1/ingest/batch/${id}/cancel`, {
         method: 'POST',
@@ -249,7 +261,17 @@ describe('batch uploads over HTTP', () => {
     const table = (await ipid('batch', 'list')).stdout.split('\n')
     assert.match(table[0]!, /^JOB +RECEIVED +STATUS +FINISHED +OF +REJECTED +WHY$/)
     assert.match(table[2]!, new RegExp(`^${job_id} .* failed +\\d+ +200000 +\\d+ +cancelled$`))
-    for (const query of ['limit=0', 'limit=x', 'limit=101', 'limit=1&limit=2', 'before=x', 'before=']) {
+    for (const query of [
+      'limit=0',
+      'limit=x',
+      'limit=101',
+      'limit=1&limit=2',
+      'before=x',
+      'before=',
+      'cursor=x',
+      'cursor=',
+      'before=a&cursor=a',
+    ]) {
       const refused = await fetch(`${instance.ready.url}/v1/ingest/batch?${query}`, {
         headers: { 'x-api-key': instance.apiKey },
       })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { BulkAnswer } from '../../schemas/api/bulk.ts'
 import type { ErrorBody } from '../../schemas/api/error.ts'
 import { API_KEY, keyedHead, RawConnection, startHttp } from '../support/http.ts'
 import { ACME, freeQuota, lookupOf, TestLookups } from '../support/lookups.ts'
@@ -41,6 +42,39 @@ test('sync: one line per address, in order; invalid ones are free', async (t) =>
   const expected = ips.map((ip, i) => ([0, 2, 3].includes(i) ? line(ip) : invalid(ip)))
   assert.equal(await answer.text(), expected.map((result) => `${JSON.stringify(result)}\n`).join(''))
   assert.equal(quota.used, 3)
+})
+
+test('sync: one JSON text for clients that prefer it to lines', async (t) => {
+  const { url } = await startBulk(t)
+  const ask = async (accept: string | undefined, ips: readonly string[]) => {
+    const headers = { 'x-api-key': API_KEY, ...(accept !== undefined && { accept }) }
+    const answer = await fetch(`${url}/v1/bulk`, { method: 'POST', headers, body: JSON.stringify({ ips }) })
+    assert.deepEqual([answer.status, answer.headers.get('vary')], [200, 'accept'])
+    return { type: answer.headers.get('content-type'), text: await answer.text() }
+  }
+  const one = await ask('application/json', ['198.51.100.7', 'no address'])
+  assert.equal(one.type, 'application/json; charset=utf-8')
+  assert.deepEqual(JSON.parse(one.text), {
+    results: [line('198.51.100.7'), { ip: 'no address', status: 'invalid_ip' }],
+    quota: { daily_limit: 1_000_000, daily_used: 1, daily_remaining: 999_999, reset_at: '2026-11-22T00:00:00+00:00' },
+  })
+  const many = addresses(512)
+  const { text } = await ask('application/json', many)
+  assert.deepEqual(
+    (JSON.parse(text) as BulkAnswer).results.map(({ ip }) => ip),
+    many,
+  )
+  for (const accept of [
+    undefined,
+    '*/*',
+    'application/json, text/plain, */*',
+    'application/json, application/x-ndjson',
+  ]) {
+    assert.equal((await ask(accept, ['198.51.100.7'])).type, 'application/x-ndjson', accept)
+  }
+  for (const accept of ['Application/JSON', 'text/html, application/json;q=0.9, */*;q=0.8']) {
+    assert.equal((await ask(accept, ['198.51.100.7'])).type, 'application/json; charset=utf-8', accept)
+  }
 })
 
 test('512 addresses are taken, with lookup options in body and query', async (t) => {

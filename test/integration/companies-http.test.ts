@@ -65,7 +65,14 @@ test('programs read the companies of their tenant, page by page and filtered', a
   assert.deepEqual(await ids('', OTHER_KEY), ['a.example', 'secret.example'])
   const [first] = (await get('?limit=1')).companies
   assert.deepEqual(first, {
-    ...{ company_id: 'a.example', name: 'A', domain: 'a.example', industry: 'Food, drink', industry_category: '' },
+    ...{
+      company_id: 'a.example',
+      business_name: 'A',
+      name: 'A',
+      domain: 'a.example',
+      industry: 'Food, drink',
+      industry_category: '',
+    },
     ...{ country_code: 'DE', classification: 'business', events: 2, visits: 2, unique_ips: 2, heat: 0, quality: 80 },
     ...{ first_seen: '2026-03-14T12:00:00.000Z', last_seen: '2026-03-15T12:00:00.000Z' },
     ...{ tags: [], owner: '', status: '', own: {}, fit: '', fit_reasons: [], hidden: false },

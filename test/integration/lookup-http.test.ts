@@ -47,6 +47,8 @@ test('a lookup answers every known value in order, and the rest of the quota', a
     },
   }
   assert.equal(text, JSON.stringify(expected), 'fields and attributes in their order')
+  const inHeaders = ['limit', 'used', 'remaining', 'reset'].map((name) => headers.get(`x-quota-${name}`))
+  assert.deepEqual(inHeaders, Object.values(expected.quota).map(String))
   assert.deepEqual(lookups.asked[0]?.options, {
     allow: undefined,
     deny: undefined,

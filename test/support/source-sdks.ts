@@ -3,8 +3,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ensurePackages } from '../../src/bootstrap/packages.mjs'
 import { runCommand } from './command.ts'
+import { installFolder } from './install-folder.ts'
 import type { TestInstance } from './instance.ts'
 
 export const SDKS = fileURLToPath(new URL('../sdks/', import.meta.url))
@@ -14,12 +14,7 @@ export const SDKS = fileURLToPath(new URL('../sdks/', import.meta.url))
  * `npm start` would install too. Returns the reason when they cannot be installed.
  */
 export async function installSdks(): Promise<string | undefined> {
-  try {
-    await ensurePackages({ withDev: true, root: SDKS })
-    return undefined
-  } catch (error) {
-    return `test/sdks cannot be installed: ${(error as Error).message}`
-  }
+  return await installFolder(SDKS)
 }
 
 /** A library of test/sdks/node.mjs, which describes its functions. */

@@ -15,7 +15,7 @@ import { docsRoutes } from './routes/docs.ts'
 import { eventRoute } from './routes/event.ts'
 import { healthzRoute } from './routes/healthz.ts'
 import { lookupRoutes } from './routes/lookup.ts'
-import { openapiRoute } from './routes/openapi.ts'
+import { openapiRoutes } from './routes/openapi.ts'
 import { type Readiness, readyzRoute } from './routes/readyz.ts'
 import { unknownNetworksRoute } from './routes/unknown-networks.ts'
 import { assertRoutesApart } from './source-routes.ts'
@@ -48,7 +48,7 @@ export function createRoutes(parts: RouteParts): Route[] {
     companyImportRoute(parts.imports),
   ]
   const health = [healthzRoute(), readyzRoute(parts.readiness)]
-  const openapi = [openapiRoute(() => buildOpenApi(routes)), ...docsRoutes()]
+  const openapi = [...openapiRoutes((part) => buildOpenApi(routes, part)), ...docsRoutes()]
   assertRoutesApart(parts.sources, [...lookups, ...others, ...health, ...openapi])
   const routes: Route[] = [...lookups, ...parts.sources, ...others, ...health, ...openapi]
   return routes

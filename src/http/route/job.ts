@@ -8,8 +8,8 @@ export function foundJob<Job>(job: Job | undefined): Job {
   return job
 }
 
-/** @throws HttpError 422 when `before` names no job of the tenant */
-export function foundPage(list: BatchJobList | undefined): BatchJobList {
-  if (list === undefined) throw schemaError([{ path: 'before', message: 'names no job of yours' }])
+/** @param name of the parameter with the cursor. @throws HttpError 422 when it names no job of the tenant */
+export function foundPage(list: BatchJobList | undefined, name: string): BatchJobList {
+  if (list === undefined) throw schemaError([{ path: name, message: 'names no job of yours' }])
   return list
 }

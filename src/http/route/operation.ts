@@ -30,7 +30,9 @@ export interface Parameter {
 export interface Content {
   /** Default `application/json`. */
   readonly type?: string
+  /** Of the body; of a line, if the type is NDJSON. A `title` makes it a component of that name. */
   readonly schema: TSchema
+  /** Of the body; of a line, if the type is NDJSON. */
   readonly example?: unknown
 }
 

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import type { ErrorBody } from '../../../schemas/api/error.ts'
 import { cutText } from '../../run/cut-text.ts'
 import { unknownName } from '../../run/nearest-name.ts'
+import { parseAddress } from './address.ts'
 import { parseTimestamp } from './timestamp.ts'
 
 /** Most errors to list for one value. */
@@ -12,6 +13,8 @@ export const ERRORS_MAX = 20
 const UNKNOWN_NAME_MAX_CHARS = 100
 
 const NONE: readonly FieldError[] = []
+
+export const NO_ADDRESS = 'must be an IPv4 or IPv6 address'
 
 /** An error in a value. The path is like `events[3].ip`, or `''` for the value itself. */
 export type FieldError = NonNullable<ErrorBody['errors']>[number]
@@ -44,6 +47,7 @@ function newAjv(allErrors: boolean): Ajv {
   // Verbose errors have the schema, which knows the allowed fields.
   const ajv = new Ajv({ strict: true, allErrors, verbose: allErrors })
   ajv.addFormat('rfc3339', { type: 'string', validate: (text: string) => !Number.isNaN(parseTimestamp(text)) })
+  ajv.addFormat('ip', { type: 'string', validate: (text: string) => parseAddress(text) !== undefined })
   return ajv
 }
 
@@ -95,7 +99,9 @@ function messageOf({ keyword, params, message }: ErrorObject): string {
     case 'enum':
       return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
     case 'format':
-      return 'must be an RFC 3339 date-time between 1900 and 2299, such as 2026-11-21T10:20:30Z'
+      return params.format === 'ip'
+        ? NO_ADDRESS
+        : 'must be an RFC 3339 date-time between 1900 and 2299, such as 2026-11-21T10:20:30Z'
     default:
       return message ?? 'is not valid'
   }

@@ -55,7 +55,7 @@ function listRoute({
     path: '/api/tenants/:tenant/uploads',
     query: UploadListQuery,
     async handle({ tenant, query: { limit = BATCH_LIST_LIMITS.jobs, before } }) {
-      const list = foundPage(await jobs.list(tenant.id, { limit, before }))
+      const list = foundPage(await jobs.list(tenant.id, { limit, before }), 'before')
       const ids = list.jobs.map(({ job_id }) => job_id)
       const names = await jobs.fileNames(tenant.id, ids)
       const named = list.jobs.map((job) => ({ ...job, file_name: names.get(job.job_id) ?? null }))

@@ -5,6 +5,7 @@ import { wholeUntil } from '../../../run/cut-text.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
+import { isNamed } from '../../route/accept.ts'
 import { foundJob } from '../../route/job.ts'
 import type { Operation } from '../../route/operation.ts'
 import { pathParameter } from '../../route/path-parameter.ts'
@@ -24,7 +25,7 @@ export function bulkJobRoute(bulkJobs: BulkJobs): Route {
       const jobId = pathParameter(exchange.request, 'job_id')
       const job = foundJob(await bulkJobs.find(caller.tenant.id, jobId))
       if (job.lines === undefined) return { status: 200, body: jobJson(jobId, job) }
-      if (acceptsLines(exchange.request.head.accept)) {
+      if (isNamed(NDJSON_TYPE, exchange.request.head.accept)) {
         return { status: 200, type: NDJSON_TYPE, body: inPieces(job.lines) }
       }
       return { status: 200, body: inPieces(jobJson(jobId, job)) }
@@ -48,14 +49,6 @@ async function* inPieces(text: string): AsyncGenerator<string, void, void> {
   }
 }
 
-/** Whether `accept` names NDJSON, and does not exclude it with `q=0`. */
-function acceptsLines(accept: string): boolean {
-  return accept.split(',').some((range) => {
-    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    return type === NDJSON_TYPE && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
-  })
-}
-
 const operation: Operation = {
   id: 'bulkJob',
   summary: 'Progress and results of a bulk lookup job',
@@ -75,7 +68,7 @@ const operation: Operation = {
     200: {
       description: 'The job; results is null until it is completed',
       schema: BulkJob,
-      also: { type: NDJSON_TYPE, schema: BulkResult },
+      also: { type: NDJSON_TYPE, schema: BulkResult, example: { ip: 'no address', status: 'invalid_ip' } },
       example: {
         job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11',
         status: 'running',

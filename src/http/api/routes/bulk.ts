@@ -1,14 +1,23 @@
-import { BULK_LIMITS, BulkAccepted, type BulkMode, BulkRequest, BulkResult } from '../../../../schemas/api/bulk.ts'
+import {
+  BULK_LIMITS,
+  BulkAccepted,
+  BulkAnswer,
+  type BulkMode,
+  BulkRequest,
+  BulkResult,
+} from '../../../../schemas/api/bulk.ts'
 import type { LookupChoices } from '../../../../schemas/api/lookup.ts'
 import { tenantLookups } from '../../../enrichment/judge.ts'
 import type { BulkJobs } from '../../../lookup/bulk.ts'
 import { countAddresses, lookupLines } from '../../../lookup/lines.ts'
 import { resultForm } from '../../../lookup/result.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
+import type { LimitDecision } from '../../../tenants/limits/limits.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
 import { HttpError } from '../../engine/http-error.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
+import { qualityOf } from '../../route/accept.ts'
 import { assertObject } from '../../route/body-shape.ts'
 import type { Operation } from '../../route/operation.ts'
 import { assertParameters, parseQuery, type Query } from '../../route/query.ts'
@@ -16,7 +25,7 @@ import type { Route } from '../../route/route.ts'
 import { assertSchema, schemaError } from '../../route/schema.ts'
 import { assertProviders, mergeRequest } from '../lookup-request.ts'
 import { testKeyError } from '../no-caller.ts'
-import { QUOTA_HEADERS, quotaHeaders, takeQuota } from '../quota.ts'
+import { QUOTA_HEADERS, quotaHeaders, quotaJson, takeQuota } from '../quota.ts'
 import { type LookupParts, queryParameters } from './lookup.ts'
 
 interface BulkParts extends LookupParts {
@@ -43,10 +52,12 @@ export function bulkRoute(parts: BulkParts): Route {
       assertProviders(request, parts.lookups)
       const { ips, mode = readMode(query), fields, redact, providers, deadline_ms, quality_min } = request
       const choices = { fields, redact, providers, deadline_ms, quality_min }
-      if (mode === 'sync') return respondNow(caller, ips, choices, parts)
-      // A job would be kept for a day.
-      if (caller.isTest) throw testKeyError('use mode=sync')
-      return queueJob(caller, ips, choices, parts)
+      if (mode === 'async') {
+        // A job would be kept for a day.
+        if (caller.isTest) throw testKeyError('use mode=sync')
+        return queueJob(caller, ips, choices, parts)
+      }
+      return respondNow(caller, ips, choices, prefersJson(exchange.request.head.accept), parts)
     },
   }
 }
@@ -55,15 +66,32 @@ async function respondNow(
   caller: Caller,
   ips: readonly string[],
   choices: LookupChoices,
+  asJson: boolean,
   { lookups, quota }: BulkParts,
 ): Promise<HttpResponse> {
   const decision = await takeQuota(quota, caller, countAddresses(ips))
   const lines = lookupLines(ips, resultForm(caller.tenant.id, choices), tenantLookups(lookups, caller.tenant))
-  return { status: 200, type: NDJSON_TYPE, headers: quotaHeaders(decision), body: joined(lines) }
+  const headers = { ...quotaHeaders(decision), vary: 'accept' }
+  if (asJson) return { status: 200, headers, body: oneJson(lines, decision) }
+  return { status: 200, type: NDJSON_TYPE, headers, body: joined(lines) }
 }
 
 async function* joined(groups: AsyncIterable<readonly string[]>): AsyncGenerator<string, void, void> {
   for await (const lines of groups) yield `${lines.join('\n')}\n`
+}
+
+async function* oneJson(groups: AsyncIterable<readonly string[]>, decision: LimitDecision): AsyncGenerator<string> {
+  let before = '{"results":['
+  for await (const lines of groups) {
+    yield before + lines.join(',')
+    before = ','
+  }
+  yield `],"quota":${quotaJson(decision)}}`
+}
+
+/** Lines are the default: only a client that likes JSON better gets it. */
+function prefersJson(accept: string): boolean {
+  return qualityOf('application/json', accept) > qualityOf(NDJSON_TYPE, accept)
 }
 
 /** Reserves before it takes quota, so that a refused job costs no quota. */
@@ -108,14 +136,15 @@ const operation: Operation = {
   id: 'bulk',
   summary: 'Looks up to 512 IP addresses up',
   description:
-    'mode=sync streams one line of JSON for each address, in their order, as fast as it is read. mode=async queues a job, ' +
+    'mode=sync streams one line of JSON for each address, in their order, as fast as it is read, or one JSON text where accept ' +
+    'prefers application/json. mode=async queues a job, ' +
     'whose results are kept for 24 hours. The options hold for each address. Every valid address counts 1 toward the daily ' +
     'quota; a request that would exceed it is refused as a whole, 429. A body has at most 1 MiB. The number of queued and running jobs of a tenant is limited.',
   parameters: queryParameters(BulkRequest.properties),
   body: { schema: BulkRequest, example: { ips: ['203.0.113.7', '2001:db8::7', 'no address'] } },
   responses: {
     200: {
-      description: 'mode=sync: one result per line',
+      description: 'mode=sync: one result per line, or all in one JSON text',
       type: NDJSON_TYPE,
       schema: BulkResult,
       headers: QUOTA_HEADERS,
@@ -125,6 +154,13 @@ const operation: Operation = {
         quality: 10,
         status: 'ok',
         data: { classification: 'reserved' },
+      },
+      also: {
+        schema: BulkAnswer,
+        example: {
+          results: [{ ip: 'no address', status: 'invalid_ip' }],
+          quota: { daily_limit: 1_000, daily_used: 1, daily_remaining: 999, reset_at: '2026-11-22T00:00:00+00:00' },
+        },
       },
     },
     202: {

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { ApiCompanyAnswer, COMPANIES_API_LIMITS, CompaniesAnswer } from '../../../../schemas/api/companies.ts'
 import { COMPANY_LIMITS, CompanyFilter } from '../../../../schemas/companies.ts'
 import { SEGMENT_LIMITS } from '../../../../schemas/segment.ts'
+import { apiCompany } from '../../../companies/api-company.ts'
 import type { ClickHouseCompanies } from '../../../companies/companies.ts'
 import { assertFilter, assertGivenFilter } from '../../../companies/filter.ts'
 import { narrowed, SINGLE_VALUED } from '../../../companies/narrow.ts'
@@ -55,7 +56,7 @@ export function companiesRoute(companies: Pick<ClickHouseCompanies, 'part'>, seg
       const { companies: found, next } =
         filter === undefined ? { companies: [], next: undefined } : await companies.part(tenant.id, filter, part)
       const answer: CompaniesAnswer = {
-        companies: [...found],
+        companies: found.map(apiCompany),
         next_cursor: next === undefined ? null : Buffer.from(next).toString('base64url'),
       }
       return { status: 200, body: JSON.stringify(answer) }
@@ -83,7 +84,7 @@ export function companyRoute(companies: Pick<ClickHouseCompanies, 'company' | 'o
       const { company, from, to, days: byDay, accounts, event_types, platforms } = stored
       const { pages, referrers, campaigns, sources } = await companies.origins(tenant.id, stored)
       const answer: ApiCompanyAnswer = {
-        ...{ company, from, to, days: byDay },
+        ...{ company: apiCompany(company), from, to, days: byDay },
         ...{ pages: [...pages], referrers: [...referrers], campaigns: [...campaigns], sources: [...sources] },
         ...{ accounts, event_types, platforms },
       }
@@ -159,6 +160,7 @@ function afterOf(cursor: string | undefined): string {
 
 const example = {
   company_id: 'apple.com',
+  business_name: 'Apple',
   name: 'Apple',
   domain: 'apple.com',
   industry: 'Consumer Electronics',
@@ -169,11 +171,13 @@ const example = {
   first_seen: '2026-11-01T08:00:00.000Z',
   last_seen: '2026-11-22T09:30:00.000Z',
   quality: 90,
+  ...{ tags: ['key account'], owner: 'Ada', status: 'customer', own: { revenue: '1000000' } },
   visits: 7,
   unique_ips: 3,
   heat: 61,
   fit: 'good',
   fit_reasons: ['Consumer Electronics'],
+  hidden: false,
   first_channel: 'paid search',
   first_campaign: 'spring',
   last_channel: 'email',

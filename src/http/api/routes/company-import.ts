@@ -90,9 +90,18 @@ const operation: Operation = {
       ...parameter('clear_empty', 'Whether an empty cell removes what is there'),
       schema: Type.Boolean({ default: false }),
     },
-    parameter('date_order', '`dmy` or `mdy`: how to read 01/02/2026, which is refused without it'),
-    parameter('encoding', 'Such as windows-1251. Default: UTF-8 or UTF-16, or windows-1252 when it is neither'),
-    parameter('change_id', 'A UUID: a repeat with the same one changes nothing'),
+    {
+      ...parameter('date_order', 'How to read 01/02/2026, which is refused without it'),
+      schema: Type.Enum(['dmy', 'mdy']),
+    },
+    {
+      ...parameter('encoding', 'Such as windows-1251. Default: UTF-8 or UTF-16, or windows-1252 when it is neither'),
+      schema: ImportChoice.properties.encoding,
+    },
+    {
+      ...parameter('change_id', 'A UUID in lower case: a repeat with the same one changes nothing'),
+      schema: ImportChoice.properties.change_id,
+    },
   ],
   body: {
     type: 'text/csv',

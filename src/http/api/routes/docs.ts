@@ -22,7 +22,10 @@ const HTML = `<!doctype html>
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/start.js" defer></script>
 </head>
-<body><main id="docs"></main></body>
+<body>
+<nav aria-label="Documents"><a href="docs">The API</a><a href="docs?tools">Paths of other tools</a></nav>
+<main id="docs"></main>
+</body>
 </html>
 `
 
@@ -30,6 +33,11 @@ const HTML = `<!doctype html>
 const STYLE = `body { margin: 0; }
 #docs { max-width: 1100px; margin: 0 auto; }
 .swagger-ui .scheme-container { box-shadow: none; }
+nav { max-width: 1060px; margin: 0 auto; padding: 16px 20px 0; font: 16px sans-serif; }
+nav a { margin-right: 24px; color: #1a56a0; }
+nav a[aria-current] { color: inherit; font-weight: bold; text-decoration: none; }
+.dark-mode { background: #1c2022; color: #e4e6e6; }
+.dark-mode nav a:not([aria-current]) { color: #8ab8f0; }
 `
 
 /** Without `validatorUrl: null`, the page would send the document to a foreign server. */
@@ -37,8 +45,10 @@ const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)
 follow()
+const part = location.search === '?tools' ? 1 : 0
+document.querySelectorAll('nav a')[part].setAttribute('aria-current', 'page')
 SwaggerUIBundle({
-  url: 'openapi.json',
+  url: ['openapi.json', 'docs/openapi-tools.json'][part],
   dom_id: '#docs',
   deepLinking: true,
   docExpansion: 'none',
@@ -75,7 +85,7 @@ function readPackageFile(name: string): Promise<Buffer> {
   return readFile(join(dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`)), name))
 }
 
-/** `GET /docs`: the OpenAPI document as a page on which each operation can be tried. It needs no other server. */
+/** `GET /docs`: the OpenAPI documents as a page on which each operation can be tried. It needs no other server. */
 export function docsRoutes(): Route[] {
   // Two megabytes, read at the first request.
   const contents = new Map<string, Promise<FixedContent>>()

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { Route } from '../../route/route.ts'
 
-const Health = Type.Object({ status: Type.Literal('ok') })
+const Health = Type.Object({ status: Type.Literal('ok') }, { title: 'Health' })
 const BODY = JSON.stringify({ status: 'ok' })
 
 /** `GET /healthz`: the process is up. */

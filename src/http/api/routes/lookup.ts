@@ -4,7 +4,7 @@ import { tenantLookups } from '../../../enrichment/judge.ts'
 import type { LookupService } from '../../../lookup/lookup.ts'
 import { resultForm, resultJson } from '../../../lookup/result.ts'
 import { type Address, parseAddress } from '../../../pipeline/event/address.ts'
-import { compileValidator } from '../../../pipeline/event/validator.ts'
+import { compileValidator, NO_ADDRESS } from '../../../pipeline/event/validator.ts'
 import { andThen } from '../../../run/and-then.ts'
 import type { LimitDecision, Limiter } from '../../../tenants/limits/limits.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
@@ -16,7 +16,7 @@ import { assertParameters, parseQuery } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
 import { assertSchema, schemaError } from '../../route/schema.ts'
 import { assertProviders, mergeRequest, plainRequest } from '../lookup-request.ts'
-import { assertAllowed, quotaJson } from '../quota.ts'
+import { assertAllowed, QUOTA_HEADERS, quotaHeaders, quotaJson } from '../quota.ts'
 
 export interface LookupParts {
   readonly lookups: LookupService
@@ -38,7 +38,7 @@ export function lookupRoutes({ lookups, quota }: LookupParts): Route[] {
     const { query } = exchange.request
     const request = plainRequest(text, query) ?? fullRequest(text, query)
     const address = parseAddress(request.ip)
-    if (address === undefined) throw schemaError([{ path: 'ip', message: 'must be an IPv4 or IPv6 address' }])
+    if (address === undefined) throw schemaError([{ path: 'ip', message: NO_ADDRESS }])
     assertProviders(request, lookups)
     return andThen(quota.take(caller, 1), (decision) => lookUp(request, address, caller, decision))
   }
@@ -46,7 +46,8 @@ export function lookupRoutes({ lookups, quota }: LookupParts): Route[] {
     assertAllowed(decision)
     const form = resultForm(tenant.id, request)
     return andThen(tenantLookups(lookups, tenant).lookup(address, form.options), (lookup): HttpResponse => {
-      return { status: 200, body: resultJson(request.ip, lookup, form, `,"quota":${quotaJson(decision)}`) }
+      const body = resultJson(request.ip, lookup, form, `,"quota":${quotaJson(decision)}`)
+      return { status: 200, headers: quotaHeaders(decision), body }
     })
   }
   return [
@@ -107,6 +108,7 @@ const operation: Operation = {
     200: {
       description: 'The known attributes of the address',
       schema: LookupResponse,
+      headers: QUOTA_HEADERS,
       example: {
         ip: '203.0.113.7',
         tenant_id: 'demo',

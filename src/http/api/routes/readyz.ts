@@ -12,7 +12,7 @@ export interface Readiness {
 /** A check that takes longer has failed, milliseconds. */
 const CHECK_MAX_MS = 1_500
 
-const Ready = Type.Object({ status: Type.Literal('ready') })
+const Ready = Type.Object({ status: Type.Literal('ready') }, { title: 'Readiness' })
 const BODY = JSON.stringify({ status: 'ready' })
 
 /** `GET /readyz`: this process can take an event and keep it. Whether accepted events make progress is `GET /progress` of the admin port. */

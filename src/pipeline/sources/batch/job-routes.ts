@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { BATCH_LIST_LIMITS, BatchJob, BatchJobList } from '../../../../schemas/api/batch.ts'
+import { BATCH_LIST_LIMITS, BatchJob, JobList } from '../../../../schemas/api/batch.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { foundJob, foundPage } from '../../../http/route/job.ts'
 import type { Operation } from '../../../http/route/operation.ts'
@@ -14,6 +14,14 @@ function limitOf(query: Query): number {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= BATCH_LIST_LIMITS.jobsMax) return limit
   throw schemaError([{ path: 'limit', message: `must be a whole number from 1 to ${BATCH_LIST_LIMITS.jobsMax}` }])
+}
+
+/** The last job of the page before. @throws HttpError 422 when both names are given */
+function cursorOf(query: Query): string | undefined {
+  const [cursor, before] = [single(query, 'cursor'), single(query, 'before')]
+  if (before === undefined) return cursor
+  if (cursor === undefined) return before
+  throw schemaError([{ path: 'before', message: 'is the earlier name of cursor: give one of them' }])
 }
 
 const RUNNING = {
@@ -52,18 +60,26 @@ const listOperation: Operation = {
       schema: Type.Integer({ minimum: 1, maximum: BATCH_LIST_LIMITS.jobsMax, default: BATCH_LIST_LIMITS.jobs }),
     },
     {
+      name: 'cursor',
+      in: 'query',
+      required: false,
+      description: '`next_cursor` of the page before',
+      schema: Type.String(),
+    },
+    {
       name: 'before',
       in: 'query',
       required: false,
-      description: 'The value of next on the page before',
+      description: 'The name of `cursor` in version 0.2',
       schema: Type.String(),
+      deprecated: true,
     },
   ],
   responses: {
     200: {
-      description: 'A page; next is null on the last one',
-      schema: BatchJobList,
-      example: { jobs: [{ ...CANCELLED, received_at: '2026-11-22T08:00:00.000Z' }], next: null },
+      description: 'A page; next_cursor is null on the last one',
+      schema: JobList,
+      example: { jobs: [{ ...CANCELLED, received_at: '2026-11-22T08:00:00.000Z' }], next_cursor: null, next: null },
     },
   },
   errors: [422],
@@ -117,8 +133,10 @@ export const batchJobsRoute: SourceRoute = {
   open({ jobs }) {
     return async (exchange, caller) => {
       const query = parseQuery(exchange.request.query)
-      const page = { limit: limitOf(query), before: single(query, 'before') }
-      return { status: 200, body: JSON.stringify(foundPage(await jobs.list(caller.tenant.id, page))) }
+      const before = cursorOf(query)
+      const listed = await jobs.list(caller.tenant.id, { limit: limitOf(query), before })
+      const page = foundPage(listed, query.has('before') ? 'before' : 'cursor')
+      return { status: 200, body: JSON.stringify({ ...page, next_cursor: page.next } satisfies JobList) }
     }
   },
 }

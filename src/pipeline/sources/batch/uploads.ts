@@ -13,7 +13,7 @@ import { assertTextType } from './other-types.ts'
 import { readChunk } from './read-chunk.ts'
 import { receiveUpload } from './receive-upload.ts'
 
-const DATE_ORDER_SCHEMA = Type.Union(DATE_ORDERS.map((order) => Type.Literal(order)))
+const DATE_ORDER_SCHEMA = Type.Enum([...DATE_ORDERS])
 
 const uploadOperation: Operation = {
   id: 'uploadBatch',
