@@ -114,7 +114,7 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
     assert.match(testKey, /^ipid_test_[0-9a-f]{64}$/)
     assert.equal((await send(testKey)).status, 200)
     await page.getByRole('status').getByText('Nothing was stored.').waitFor()
-    await page.getByRole('cell', { name: /^ipid_test_.* Test$/ }).waitFor()
+    await page.getByRole('table', { name: 'Active keys' }).getByText('Test', { exact: true }).waitFor()
     await assertAccessible()
     await page.getByRole('button', { name: 'I have copied it' }).click()
     await page.getByRole('button', { name: 'Revoke ipid_test_' }).click()
