@@ -21,6 +21,7 @@ export const API_ERRORS = {
   bad_signature: [403, "The signature of the body is missing, or not made with the source's secret"],
   unknown_path: [404, 'There is no such path: see /docs'],
   unknown_job: [404, 'There is no such job, or it has expired, or it is of another tenant'],
+  rejected_lines_expired: [404, 'The rejected lines of the job are no longer kept: see rejected_lines of the job'],
   unknown_event: [404, 'There is no such event, or it is of another tenant; the detail says why it may be so'],
   unknown_company: [404, 'There is no such company'],
   method_not_allowed: [405, 'The path does not have this method: see the header allow'],

@@ -72,6 +72,16 @@ describe('batch uploads over HTTP', () => {
     )
     assert.match(job.result_summary!.errors[0]!.detail, /^ip must be a string/)
     assert.match(job.result_summary!.errors[1]!.detail, /^timestamp must be an RFC 3339/)
+    const rejected = await fetch(`${instance.ready.url}/v1/ingest/batch/${job_id}/rejected`, {
+      headers: { 'x-api-key': instance.apiKey },
+    })
+    assert.deepEqual(
+      ['content-type', 'x-rejected-lines', 'x-rejected-complete'].map((name) => rejected.headers.get(name)),
+      ['application/x-ndjson', '2', 'true'],
+    )
+    const [first, second] = (await rejected.text()).trimEnd().split('\n').map((line) => JSON.parse(line))
+    assert.deepEqual([first.line, first.code, first.text], [4, 'schema', '{"ip":7}'])
+    assert.equal(second.text, lines.split('\n').at(-1))
     assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = 'g1'"), '1')
   })
 

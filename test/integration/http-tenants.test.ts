@@ -132,6 +132,7 @@ test('every route serves only data of the caller', async (t) => {
     jobs: {
       find: none,
       cancel: none,
+      rejected: none,
       async begin(tenantId) {
         note(tenantId)
         throw new BackpressureError('none')

@@ -66,6 +66,16 @@ export interface BackgroundJobs extends Pick<BatchJobs, 'begin'> {
   fullBecause(tenantId: string, archived?: boolean): Promise<string | undefined>
 }
 
+/** The rejected lines of a job. */
+export interface RejectedOfJob {
+  /** Number of lines in `parts`. */
+  readonly kept: number
+  /** Whether the job has ended, and these are all of its rejected lines and lines with an invalid address. */
+  readonly complete: boolean
+  /** NDJSON of `RejectedLine`. Read it once. Throws when Redis does not answer, or they expire meanwhile. */
+  readonly parts: AsyncIterable<string>
+}
+
 export interface BatchJobs {
   /**
    * Starts an upload. Rejects with `BackpressureError` when the tenant has too many open jobs.
@@ -80,6 +90,10 @@ export interface BatchJobs {
   find(tenantId: string, jobId: string, sourceId?: string): Promise<BatchJob | undefined>
   /** The tenant's jobs, newest first. Undefined when `before` is not a job of the tenant. */
   list(tenantId: string, page: JobPage): Promise<BatchJobList | undefined>
+  /**
+   * The rejected lines of a job so far. Undefined when the tenant has no job of this id; `expired` when they are no longer kept.
+   */
+  rejected(tenantId: string, jobId: string): Promise<RejectedOfJob | 'expired' | undefined>
   /**
    * Cancels a job: it becomes `failed` and is no longer open. Stored events stay, and events in the pipeline are still stored. The
    * feeder adds at most the chunks in flight. May be repeated.

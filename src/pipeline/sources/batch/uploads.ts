@@ -7,7 +7,7 @@ import type { Source, SourceRoute } from '../../declaration/source.ts'
 import { csvBody, csvChoice } from './csv-body.ts'
 import { FILE_LIMITS } from './files/converted-file.ts'
 import { DATE_ORDERS } from './files/timestamps.ts'
-import { batchJobRoute, batchJobsRoute, cancelBatchJobRoute } from './job-routes.ts'
+import { batchJobRoute, batchJobsRoute, cancelBatchJobRoute, rejectedLinesRoute } from './job-routes.ts'
 import { ndjsonBody } from './ndjson-body.ts'
 import { assertTextType } from './other-types.ts'
 import { readChunk } from './read-chunk.ts'
@@ -95,6 +95,6 @@ const uploadRoute: SourceRoute = {
 export const uploads: Source = {
   name: 'uploads',
   lane: 'batch',
-  routes: [uploadRoute, batchJobRoute, batchJobsRoute, cancelBatchJobRoute],
+  routes: [uploadRoute, batchJobRoute, batchJobsRoute, rejectedLinesRoute, cancelBatchJobRoute],
   read: readChunk,
 }

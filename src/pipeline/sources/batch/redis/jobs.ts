@@ -14,9 +14,19 @@ import type {
   FileFacts,
   JobFiles,
   JobPage,
+  RejectedOfJob,
   Upload,
 } from '../../../declaration/batch-jobs.ts'
-import { CANCELLED, describeJob, freeJob, RECORD_TTL_MS, readProgress, releaseJob } from './job-record.ts'
+import {
+  CANCELLED,
+  describeJob,
+  freeJob,
+  RECORD_TTL_MS,
+  readProgress,
+  rejectedLinesOf,
+  releaseJob,
+} from './job-record.ts'
+import { keptParts } from './kept-lines.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
 
 interface RedisBatchJobsOptions {
@@ -132,6 +142,20 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     })
   }
 
+  async rejected(tenantId: string, jobId: string): Promise<RejectedOfJob | 'expired' | undefined> {
+    const { client, clock } = this.#options
+    return answered(async () => {
+      // In this order, the parts of all lines that the record counts are in the list.
+      const record = await client.hgetall(keys.job(jobId))
+      if (record.tenant_id !== tenantId) return undefined
+      const lines = rejectedLinesOf(record, clock.now())
+      const count = await client.llen(keys.jobRejected(jobId))
+      if (lines === null || (count === 0 && lines.kept > 0)) return 'expired'
+      await persisted(client)
+      return { ...lines, parts: keptParts(client, jobId, Number(record.kept_parts ?? 0)) }
+    })
+  }
+
   async cancel(tenantId: string, jobId: string): Promise<BatchJob | 'ended' | undefined> {
     const { client, partitions } = this.#options
     return answered(async () => {
@@ -151,12 +175,12 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     jobId: string,
     sourceId?: string,
   ): Promise<{ job: BatchJob; receivedAtMs: number } | undefined> {
-    const { client, partitions } = this.#options
+    const { client, partitions, clock } = this.#options
     // Progress comes first: it is deleted only once the record says `completed`, so the shown progress never decreases.
     const progress = await readProgress(client, partitions, jobId)
     const record = await client.hgetall(keys.job(jobId))
     if (record.tenant_id !== tenantId || (sourceId !== undefined && record.source_id !== sourceId)) return undefined
-    return { job: describeJob(jobId, record, progress), receivedAtMs: Number(record.received_at) }
+    return { job: describeJob(jobId, record, progress, clock.now()), receivedAtMs: Number(record.received_at) }
   }
 }
 
