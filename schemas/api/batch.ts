@@ -22,7 +22,14 @@ export const BATCH_LIMITS = {
   headerMaxChars: 65_536,
 } as const
 
-export const BatchStatus = Type.Enum(['queued', 'running', 'completed', 'failed'])
+/** Limits of the header `Idempotency-Key`. */
+export const IDEMPOTENCY = { keyMaxChars: 255, hours: 24 } as const
+
+/** Most characters (code points) of a job's label. */
+export const LABEL_MAX_CHARS = 64
+
+export const BATCH_STATUSES = ['queued', 'running', 'completed', 'failed'] as const
+export const BatchStatus = Type.Enum([...BATCH_STATUSES])
 export type BatchStatus = Static<typeof BatchStatus>
 
 /** Answer of `POST /v1/ingest/batch`: the whole upload is stored and will be processed. */

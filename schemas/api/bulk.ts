@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { BatchStatus } from './batch.ts'
+import { BatchStatus, LABEL_MAX_CHARS } from './batch.ts'
 import { LookupChoices, LookupResult } from './lookup.ts'
 
 /** Limits of one bulk lookup. */
@@ -14,6 +14,13 @@ export const BulkRequest = Type.Object(
   {
     ips: Type.Array(Type.String(), { description: `1 to ${BULK_LIMITS.ipsMax} IPv4 or IPv6 addresses` }),
     mode: Type.Optional(BulkMode),
+    label: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LABEL_MAX_CHARS,
+        description: `For mode=async: a name for the job, 1 to ${LABEL_MAX_CHARS} printable characters`,
+      }),
+    ),
     ...LookupChoices.properties,
   },
   { additionalProperties: false },
@@ -37,6 +44,7 @@ export const BulkJob = Type.Object({
   status: BatchStatus,
   progress_current: Type.Integer({ description: 'Finished addresses' }),
   progress_total: Type.Integer(),
+  label: Type.Optional(Type.String({ description: 'An extension: the `label` of its request' })),
   results: Type.Union([
     Type.Array(BulkResult, { description: 'In the order of the addresses; null until the job is completed' }),
     Type.Null(),

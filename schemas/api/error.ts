@@ -27,6 +27,14 @@ export const API_ERRORS = {
   method_not_allowed: [405, 'The path does not have this method: see the header allow'],
   slow_body: [408, 'The body arrived too slowly: compress it, or send less at a time'],
   job_ended: [409, 'The job has ended already'],
+  idempotency_key_reused: [
+    409,
+    'The first request with this Idempotency-Key had another body or other options: use a new key',
+  ],
+  idempotency_key_in_use: [
+    409,
+    'The first request with this Idempotency-Key is still being received, or broke off less than 15 s ago: wait for retry-after',
+  ],
   body_too_large: [413, 'The body has too many bytes, as sent or decoded'],
   too_many_events: [413, 'More events than a request may have: send several'],
   too_many_addresses: [413, 'More addresses than a request may have: send several'],

@@ -79,7 +79,10 @@ describe('batch uploads over HTTP', () => {
       ['content-type', 'x-rejected-lines', 'x-rejected-complete'].map((name) => rejected.headers.get(name)),
       ['application/x-ndjson', '2', 'true'],
     )
-    const [first, second] = (await rejected.text()).trimEnd().split('\n').map((line) => JSON.parse(line))
+    const [first, second] = (await rejected.text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
     assert.deepEqual([first.line, first.code, first.text], [4, 'schema', '{"ip":7}'])
     assert.equal(second.text, lines.split('\n').at(-1))
     assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = 'g1'"), '1')

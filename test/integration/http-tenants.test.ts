@@ -133,6 +133,7 @@ test('every route serves only data of the caller', async (t) => {
       find: none,
       cancel: none,
       rejected: none,
+      repeated: none,
       async begin(tenantId) {
         note(tenantId)
         throw new BackpressureError('none')
@@ -144,6 +145,7 @@ test('every route serves only data of the caller', async (t) => {
     },
     bulkJobs: {
       find: none,
+      repeated: none,
       async reserve(tenantId) {
         note(tenantId)
         return { jobId: 'j', queue: async (work) => note(work.tenantId), release: async () => {} }

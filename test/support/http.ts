@@ -78,6 +78,7 @@ export const noJobs: BatchJobs = {
   },
   find: async () => undefined,
   list: async () => ({ jobs: [], next: null }),
+  repeated: async () => undefined,
   rejected: async () => undefined,
   cancel: async () => undefined,
 }

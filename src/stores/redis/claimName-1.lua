@@ -1,7 +1,7 @@
--- Claims a file for a job. May be repeated.
--- KEYS[1] file
--- ARGV[1] job, ARGV[2] a job that it may replace, or '', ARGV[3] milliseconds to keep the claim
--- Returns '' when the job holds the file now, else the job that holds it.
+-- Claims a name for an id. May be repeated.
+-- KEYS[1] name
+-- ARGV[1] id, ARGV[2] an id that it may replace, or '', ARGV[3] milliseconds to keep the claim
+-- Returns '' when the id holds the name now, else the id that holds it.
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] and holder ~= ARGV[2] then
   return holder

@@ -57,6 +57,9 @@ export const keys = {
   leaseShares: (name: string) => `${leased(name)}:shares`,
   /** String: the batch job of a file, by the file's SHA-256; expires. */
   uploadedFile: (tenantId: string, digest: string) => `{tenant:${tenantId}}:file:${digest}`,
+  /** String: the job of the request with this `Idempotency-Key`, by the SHA-256 of the key; expires. */
+  idempotencyKey: (tenantId: string, of: 'batch' | 'bulk', digest: string) =>
+    `{tenant:${tenantId}}:idempotency:${of}:${digest}`,
   /** Hash: process → its last report: milliseconds, then JSON. */
   reports: () => 'ipid:reports',
   /** Hash: store → JSON of when old events were last removed. */

@@ -1,5 +1,13 @@
 import { Type } from 'typebox'
-import { BATCH_LIMITS, BATCH_LIST_LIMITS, BatchJob, BatchJobList, RejectedLine } from '../../../../schemas/api/batch.ts'
+import {
+  BATCH_LIMITS,
+  BATCH_LIST_LIMITS,
+  BATCH_STATUSES,
+  BatchJob,
+  BatchJobList,
+  BatchStatus,
+  RejectedLine,
+} from '../../../../schemas/api/batch.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../../http/engine/response.ts'
 import { foundJob, foundPage } from '../../../http/route/job.ts'
@@ -16,6 +24,14 @@ function limitOf(query: Query): number {
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= BATCH_LIST_LIMITS.jobsMax) return limit
   throw schemaError([{ path: 'limit', message: `must be a whole number from 1 to ${BATCH_LIST_LIMITS.jobsMax}` }])
+}
+
+function statusOf(query: Query): BatchStatus | undefined {
+  const text = single(query, 'status')
+  const status = BATCH_STATUSES.find((known) => known === text)
+  if (status === undefined && text !== undefined)
+    throw schemaError([{ path: 'status', message: `must be ${BATCH_STATUSES.join(', ')}` }])
+  return status
 }
 
 const RUNNING = {
@@ -57,7 +73,9 @@ const PARAMETERS = [
 const listOperation: Operation = {
   id: 'batchJobs',
   summary: 'Lists the batch jobs of the tenant, newest first',
-  description: 'An extension. A job is listed until 7 days after its end.',
+  description:
+    'An extension. A job is listed until 7 days after its end. With status or label, a page may have fewer jobs than limit, and not be the ' +
+    'last one: go on until next is null.',
   parameters: [
     {
       name: 'limit',
@@ -73,6 +91,8 @@ const listOperation: Operation = {
       description: 'The value of next on the page before',
       schema: Type.String(),
     },
+    { name: 'status', in: 'query', required: false, description: 'Only jobs with this status', schema: BatchStatus },
+    { name: 'label', in: 'query', required: false, description: 'Only jobs with this label', schema: Type.String() },
   ],
   responses: {
     200: {
@@ -184,7 +204,10 @@ export const batchJobsRoute: SourceRoute = {
   open({ jobs }) {
     return async (exchange, caller) => {
       const query = parseQuery(exchange.request.query)
-      const page = { limit: limitOf(query), before: single(query, 'before') }
+      const page = {
+        ...{ limit: limitOf(query), before: single(query, 'before') },
+        ...{ status: statusOf(query), label: single(query, 'label') },
+      }
       return { status: 200, body: JSON.stringify(foundPage(await jobs.list(caller.tenant.id, page))) }
     }
   },

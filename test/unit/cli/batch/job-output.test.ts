@@ -9,6 +9,7 @@ const PROBLEM = 'most of the 9 lines were not kept: 8 rejected (7 of them: sessi
 const job: BatchJob = {
   ...{ job_id: 'j1', status: 'completed', progress_pct: 100, progress_current: 9, progress_total: 9 },
   ...{ progress_message: 'all 9 events finished, 8 rejected', rejected: 8, problem: PROBLEM },
+  ...{ rejected_lines: null, cancelled: false, label: null, stored: 1, started_at: null, ended_at: null },
   rejected_reasons: [
     { reason: 'session_id must be an integer', count: 7, lines: [1, 2, 3, 4, 5] },
     { reason: 'is not JSON', count: 1, lines: [8] },
