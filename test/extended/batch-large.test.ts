@@ -124,13 +124,21 @@ test('the rejected lines of 200,000 come back exactly, by curl, a stream and gzi
         ({ status }) => status === 'completed',
       )
       assert.deepEqual(
-        [job.rejected + job.result_summary!.invalid_ip, job.stored, job.rejected_lines!.kept, job.rejected_lines!.complete],
+        [
+          job.rejected + job.result_summary!.invalid_ip,
+          job.stored,
+          job.rejected_lines!.kept,
+          job.rejected_lines!.complete,
+        ],
         [FAULTY, LINES - FAULTY, FAULTY, true],
       )
       const headers = { 'x-api-key': instance.apiKey }
       const answer = await fetch(`${instance.ready.url}${PATH}/${id}/rejected`, { headers })
       assert.equal(answer.headers.get('x-rejected-lines'), String(FAULTY))
-      const lines = (await answer.text()).trimEnd().split('\n').map((line) => JSON.parse(line) as RejectedLine)
+      const lines = (await answer.text())
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as RejectedLine)
       const bytesOf = ({ text, text_base64 }: RejectedLine) =>
         text === undefined ? Buffer.from(text_base64!, 'base64') : Buffer.from(text)
       assert.deepEqual(
@@ -196,4 +204,3 @@ test('one key has one job, whenever the answer is lost or the ingress is killed'
   const { jobs } = await ask<BatchJobList>(instance, '?limit=100')
   assert.equal(jobs.length, 7)
 })
-

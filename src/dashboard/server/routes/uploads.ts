@@ -39,7 +39,14 @@ export interface UploadDependencies {
 }
 
 export function uploadRoutes(parts: UploadDependencies): DashboardRoute[] {
-  return [listRoute(parts), jobRoute(parts), rejectedRoute(parts), cancelRoute(parts), previewRoute(parts), uploadRoute(parts)]
+  return [
+    listRoute(parts),
+    jobRoute(parts),
+    rejectedRoute(parts),
+    cancelRoute(parts),
+    previewRoute(parts),
+    uploadRoute(parts),
+  ]
 }
 
 /** `GET /api/tenants/:tenant/uploads` */

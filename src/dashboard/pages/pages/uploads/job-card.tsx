@@ -102,9 +102,7 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
           <a href={`${path}/${id}/rejected`} download>
             {texts.download}
           </a>{' '}
-          <Soft>
-            {job.rejected_lines.complete ? texts.allKept : texts.firstKept(job.rejected_lines.kept)}
-          </Soft>
+          <Soft>{job.rejected_lines.complete ? texts.allKept : texts.firstKept(job.rejected_lines.kept)}</Soft>
         </p>
       )}
       {error && <Problem error={error} />}

@@ -109,7 +109,11 @@ async function call(
 }
 
 /** An answer whose body is read as it comes. @throws StartupError */
-async function streamOf(base: string, key: string, path: string): Promise<{ headers: IncomingHttpHeaders; body: Readable }> {
+async function streamOf(
+  base: string,
+  key: string,
+  path: string,
+): Promise<{ headers: IncomingHttpHeaders; body: Readable }> {
   const url = new URL(path, base)
   const open = url.protocol === 'https:' ? httpsRequest : httpRequest
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

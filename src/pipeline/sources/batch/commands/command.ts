@@ -112,7 +112,9 @@ interface RejectedOptions extends AccessOptions {
 
 function rejectedCommand(context: CliContext): Command {
   const command = new Command('rejected')
-    .description('write the rejected lines of a job as NDJSON, with their numbers and faults; kept for 24 hours after its end')
+    .description(
+      'write the rejected lines of a job as NDJSON, with their numbers and faults; kept for 24 hours after its end',
+    )
     .argument('<job>')
     .option('--out <file>', 'write to this file (default: standard output)')
   return withAccess(command).action(async (jobId: string, options: RejectedOptions) => {
