@@ -11,14 +11,14 @@ import { RedisExports } from '../../src/exports/redis/export-store.ts'
 import type { FileFacts } from '../../src/pipeline/declaration/batch-jobs.ts'
 import { EndedJobs } from '../../src/pipeline/sources/batch/redis/ended-jobs.ts'
 import { systemClock } from '../../src/run/clock.ts'
-import type { RedisClient } from '../../src/stores/redis/connect.ts'
+import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { RedisTenantStore } from '../../src/tenants/redis/tenant-store.ts'
 import { completed, enricher, PARTITIONS, startBatch, startFeeder } from '../support/batch.ts'
 import { testAlertAdmin } from '../support/dashboard.ts'
 import { Killer, SteppedEvaluator } from '../support/killer.ts'
-import { silent, startWorker } from '../support/pipeline.ts'
+import { quiet, silent, startWorker } from '../support/pipeline.ts'
 
 /* Alerts about uploads that have ended, on a real Redis. */
 
@@ -29,9 +29,13 @@ async function startWorld(t: TestContext, perHour = 100) {
   for (const id of ['acme', 'other'])
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt })
   const admin = testAlertAdmin(client, systemClock)
-  const lease = new Membership({ client, name: 'alerts' }).share(0)
+  const leases = quiet(connectRedis(redis.url, { name: 'test-leases', kind: 'loop' }))
+  const lease = new Membership({ client: leases, name: 'alerts' }).share(0)
   await lease.acquire(AbortSignal.timeout(10_000))
-  t.after(() => lease.release())
+  t.after(async () => {
+    await lease.release()
+    leases.disconnect()
+  })
   const evaluator = (killer = new Killer()) => {
     const store = killer.over(client, [
       'smembers',
@@ -69,7 +73,7 @@ async function startWorld(t: TestContext, perHour = 100) {
       return { type, name: companyName, data: (JSON.parse(body) as Message).data }
     })
   const create = () =>
-    admin.create('acme', { name: 'Uploads', on: 'job.ended', to: 'webhook', target: 'https://example.com/hook' })
+    admin.create('acme', { name: 'Uploads', on: 'job.ended', to: 'webhook', target: 'https://1.1.1.1/hook' })
   return { redis, client, jobs, admin, evaluator, uploaded, cancelled, messages, create }
 }
 

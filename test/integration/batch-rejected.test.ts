@@ -82,9 +82,9 @@ test('each rejected line comes back once, whenever a feeder ends', async (t) => 
   assert.equal(await jobs.rejected('other', jobId), undefined, "another tenant's job")
   const ttlMs = await until(
     () => client.pttl(keys.jobRejected(jobId)),
-    (ms) => ms > 0,
+    (ms) => ms <= 86_400_000,
   )
-  assert.ok(ttlMs > 0.9 * 86_400_000 && ttlMs <= 86_400_000)
+  assert.ok(ttlMs > 0.9 * 86_400_000)
   await client.del(keys.jobRejected(jobId))
   assert.equal(await jobs.rejected('acme', jobId), 'expired')
   await Promise.all([stopFeeder(), worker.stop()])

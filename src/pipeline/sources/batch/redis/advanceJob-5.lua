@@ -3,8 +3,8 @@
 -- Runs above maxmemory too: it drains Redis, and intake has stopped well below.
 -- KEYS[1] job, KEYS[2] chunks, KEYS[3] errors, KEYS[4] the lines of the chunk, KEYS[5] rejected lines
 -- ARGV[1] number of the chunk; ARGV[2] most errors to keep, ARGV[3] most reasons, ARGV[4] most line numbers of each
--- ARGV[5] most rejected lines to keep, ARGV[6] most bytes of them
--- ARGV[7] number of counters, then a field and an increment for each; then the number of reasons, and for each the reason ('' for
+-- ARGV[5] most rejected lines to keep, ARGV[6] most bytes of them, ARGV[7] milliseconds to keep them should no feeder end the job
+-- ARGV[8] number of counters, then a field and an increment for each; then the number of reasons, and for each the reason ('' for
 -- all others), its count of lines, and its first lines separated by commas; then the number of parts of rejected lines, and for each its
 -- number of lines and its bytes; then errors as JSON
 -- Returns 1; 0 when the chunk was recorded before; -1 when the job has ended.
@@ -18,8 +18,8 @@ end
 redis.call('HSET', KEYS[1], 'next', tonumber(ARGV[1]) + 1, 'status', 'running')
 local time = redis.call('TIME')
 redis.call('HSETNX', KEYS[1], 'started_at', string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)))
-local at = 8
-for _ = 1, tonumber(ARGV[7]) do
+local at = 9
+for _ = 1, tonumber(ARGV[8]) do
   redis.call('HINCRBY', KEYS[1], ARGV[at], ARGV[at + 1])
   at = at + 2
 end
@@ -68,6 +68,7 @@ local function keep(lines, part)
   redis.call('HINCRBY', KEYS[1], 'kept_parts', 1)
   redis.call('HINCRBY', KEYS[1], 'kept_bytes', #part)
   redis.call('RPUSH', KEYS[5], part)
+  redis.call('PEXPIRE', KEYS[5], ARGV[7])
 end
 
 local parts = tonumber(ARGV[at])

@@ -218,7 +218,7 @@ export class RedisFeederStore implements FeederStore {
       this.#options.client,
       [keys.job(job.id), ...ofChunks, keys.jobRejected(job.id)],
       [
-        ...[job.next, errorsMax, reasonsMax, reasonLinesMax, rejectedLinesMax, bytesMax],
+        ...[job.next, errorsMax, reasonsMax, reasonLinesMax, rejectedLinesMax, bytesMax, RECORD_TTL_MS],
         ...[counters.length, ...counters.flat()],
         ...[groups.length, ...groups.flat()],
         ...[parts.length, ...parts.flat()],

@@ -52,7 +52,8 @@ export async function freeJob(
   const failed = (await client.hget(keys.job(job.id), 'status')) === 'failed'
   await freeChunks(client, job.id)
   await client.del(keys.jobErrors(job.id))
-  await client.pexpire(keys.jobRejected(job.id), REJECTED_TTL_MS, 'NX')
+  // LT: a repeat does not keep them longer.
+  await client.pexpire(keys.jobRejected(job.id), REJECTED_TTL_MS, 'LT')
   for (let partition = 0; partition < partitions; partition++) {
     const progress = keys.jobProgress(partition, job.id)
     // Events of a failed job stay in the pipeline and still count here, so its progress expires later.
