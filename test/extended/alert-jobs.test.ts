@@ -19,17 +19,21 @@ import { completed, enricher, PARTITIONS, startBatch, startFeeder } from '../sup
 import { testAlertAdmin } from '../support/dashboard.ts'
 import { Killer, SteppedEvaluator } from '../support/killer.ts'
 import { quiet, silent, startWorker } from '../support/pipeline.ts'
+import { startTestRedis } from '../support/redis.ts'
 
 /* Alerts about uploads that have ended, on a real Redis. */
 
+const redis = await startTestRedis()
+
 async function startWorld(t: TestContext, perHour = 100) {
-  const { redis, client, jobs } = await startBatch(t, 50)
+  const leases = quiet(connectRedis(redis.url, { name: 'test-leases', kind: 'loop' }))
+  await leases.flushall()
+  const { client, jobs } = await startBatch(t, 50, redis)
   const tenants = new RedisTenantStore(client)
   const createdAt = '2026-01-01T00:00:00.000Z'
   for (const id of ['acme', 'other'])
     await tenants.createTenant({ id, plan: 'starter', archive: false, addresses: 'full', createdAt })
   const admin = testAlertAdmin(client, systemClock)
-  const leases = quiet(connectRedis(redis.url, { name: 'test-leases', kind: 'loop' }))
   const lease = new Membership({ client: leases, name: 'alerts' }).share(0)
   await lease.acquire(AbortSignal.timeout(10_000))
   t.after(async () => {
@@ -74,12 +78,12 @@ async function startWorld(t: TestContext, perHour = 100) {
     })
   const create = () =>
     admin.create('acme', { name: 'Uploads', on: 'job.ended', to: 'webhook', target: 'https://1.1.1.1/hook' })
-  return { redis, client, jobs, admin, evaluator, uploaded, cancelled, messages, create }
+  return { client, jobs, admin, evaluator, uploaded, cancelled, messages, create }
 }
 
 test('an upload that ends is reported once, with its counts', async (t) => {
   const world = await startWorld(t)
-  const { redis, client, jobs } = world
+  const { client, jobs } = world
   await world.cancelled('acme')
   await world.create()
   const evaluator = world.evaluator()

@@ -621,7 +621,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'advance-once',
     promise: 'a job advances once for a chunk',
-    file: 'src/pipeline/sources/batch/redis/advanceJob-4.lua',
+    file: 'src/pipeline/sources/batch/redis/advanceJob-5.lua',
     from: "if redis.call('HGET', KEYS[1], 'next') ~= ARGV[1] then\n  return 0",
     to: 'if false then\n  return 0',
     noticedBy: [['test/integration/batch-jobs.test.ts', 'a job advances once per chunk, however often asked']],
