@@ -1,9 +1,9 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { BatchSummary } from '../../../../schemas/api/batch.ts'
-import { NOT_JSON } from '../../../pipeline/sources/batch/read-chunk.ts'
 import { CANCELLED, freeChunks, RECORD_TTL_MS } from '../../../pipeline/sources/batch/redis/job-record.ts'
 import { removeTexts } from '../../../pipeline/sources/batch/redis/kept-lines.ts'
+import { withoutQuote } from '../../../pipeline/sources/batch/rejected-lines.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import { keysLike } from '../../../stores/redis/nodes.ts'
@@ -54,10 +54,6 @@ async function removeSummaryQuotes(client: RedisClient, id: string): Promise<boo
   const changed = JSON.stringify({ ...summary, errors })
   if (changed === JSON.stringify(summary)) return false
   return (await replaceSummaryScript.run(client, [keys.job(id)], [text, changed])) === 1
-}
-
-function withoutQuote(detail: string): string {
-  return detail.startsWith(NOT_JSON) ? NOT_JSON : detail
 }
 
 /**

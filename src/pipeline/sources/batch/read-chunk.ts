@@ -22,7 +22,7 @@ import { scanEventLine } from '../live/scan-events.ts'
 import { sliceEvent } from '../live/slice-event.ts'
 import { LINE_FEED, TOO_LONG } from './line-chunker.ts'
 import { RejectedGroups } from './rejected-groups.ts'
-import { RejectedLines } from './rejected-lines.ts'
+import { NOT_JSON, RejectedLines } from './rejected-lines.ts'
 
 /** White space of JSON. Chunks of earlier versions contain blank lines. */
 const BLANK = /^[ \t\r]*$/
@@ -274,9 +274,6 @@ function bareLine(raw: string, line: number): string {
 function withoutReturn(bytes: Buffer): Buffer {
   return bytes.at(-1) === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes
 }
-
-/** Start of the detail of a line that is not JSON. The position of the error follows. */
-export const NOT_JSON = 'is not JSON'
 
 /** The fault of a line: `fault` for the tables, `detail` for people. */
 interface LineFault {

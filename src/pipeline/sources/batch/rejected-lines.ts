@@ -1,6 +1,14 @@
 import { BATCH_LIMITS, type RejectedCode, type RejectedLine } from '../../../../schemas/api/batch.ts'
 import type { RejectedPart } from '../../declaration/source.ts'
 
+/** Start of the detail of a line that is not JSON. The position of the error follows, and a character of the line. */
+export const NOT_JSON = 'is not JSON'
+
+/** A detail without a quote of its line. */
+export function withoutQuote(detail: string): string {
+  return detail.startsWith(NOT_JSON) ? NOT_JSON : detail
+}
+
 /** A part is closed at this size: whoever reads them holds one at a time. */
 const PART_CHARS = 262_144
 
@@ -49,6 +57,6 @@ export class RejectedLines {
 export function withoutTexts(part: string): string {
   return part.replace(/[^\n]+/g, (json) => {
     const { line, code, detail } = JSON.parse(json) as RejectedLine
-    return JSON.stringify({ line, code, detail } satisfies RejectedLine)
+    return JSON.stringify({ line, code, detail: withoutQuote(detail) } satisfies RejectedLine)
   })
 }
