@@ -3,8 +3,14 @@ import { AFTER_DAYS_MAX, AFTER_DAYS_MIN, AFTER_DAYS_USUAL, LABEL_CHARS_MAX } fro
 import { EXPORT_NAME, EXPORT_PERIODS, EXPORT_TIME } from './limits.ts'
 import { Maker } from './maker.ts'
 
+/** An alert about jobs instead of companies. */
+export const JOB_TYPE = 'job.ended'
+
 /** The occasion of an alert. */
-export const ALERT_TYPES = ['company.first_seen', 'company.returned', 'segment.entered', 'company.corrected'] as const
+export const ALERT_TYPES = [
+  ...(['company.first_seen', 'company.returned', 'segment.entered', 'company.corrected'] as const),
+  JOB_TYPE,
+] as const
 export type AlertType = (typeof ALERT_TYPES)[number]
 
 /** The occasion of a record: that of an alert, the schedule of a subscription to the digest, or a file of an export. */

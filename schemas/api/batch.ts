@@ -2,7 +2,8 @@ import { type Static, Type } from 'typebox'
 
 /**
  * Limits of an upload. A line longer than `lineMaxBytes` is a bad line. The last three limit a CSV header, and so the size of a row
- * as NDJSON.
+ * as NDJSON. `rejectedHours`: how long rejected lines are kept after the end of their job; the next three limit them for a job, the bytes
+ * (compressed) also for a tenant.
  */
 export const BATCH_LIMITS = {
   bodyMaxBytes: 104_857_600,
@@ -12,12 +13,23 @@ export const BATCH_LIMITS = {
   reasonsMax: 20,
   reasonMaxChars: 200,
   reasonLinesMax: 5,
+  rejectedHours: 24,
+  rejectedLinesMax: 100_000,
+  rejectedBytesMax: 16_777_216,
+  rejectedTenantBytesMax: 67_108_864,
   columnsMax: 2_000,
   columnNameMaxChars: 256,
   headerMaxChars: 65_536,
 } as const
 
-export const BatchStatus = Type.Enum(['queued', 'running', 'completed', 'failed'], { title: 'JobStatus' })
+/** Limits of the header `Idempotency-Key`. */
+export const IDEMPOTENCY = { keyMaxChars: 255, hours: 24 } as const
+
+/** Most characters (code points) of a job's label. */
+export const LABEL_MAX_CHARS = 64
+
+export const BATCH_STATUSES = ['queued', 'running', 'completed', 'failed'] as const
+export const BatchStatus = Type.Enum([...BATCH_STATUSES], { title: 'JobStatus' })
 export type BatchStatus = Static<typeof BatchStatus>
 
 /** Answer of `POST /v1/ingest/batch`: the whole upload is stored and will be processed. */
@@ -51,6 +63,39 @@ const RejectedReasons = Type.Array(RejectedReason, {
     `An extension: rejected lines by reason, the most frequent first. Lists the first ${BATCH_LIMITS.reasonsMax} reasons ` +
     'that occur; the rest count as other reasons',
 })
+
+/** What is wrong with a rejected line. */
+export const REJECTED_CODES = {
+  not_utf8: 'The line is not UTF-8',
+  not_json: 'It is not JSON: the detail says where it breaks',
+  too_long: `It is longer than ${BATCH_LIMITS.lineMaxBytes} bytes`,
+  too_deep: 'It is nested too deep',
+  schema: 'It is no event: something is missing or of another type',
+  unreadable: 'The row of a file cannot be read, or cannot become an event',
+  no_address: 'An event of a source has no address',
+  invalid_ip: 'Its ip is not an address',
+} as const
+export type RejectedCode = keyof typeof REJECTED_CODES
+
+/** A line of `GET /v1/ingest/batch/{job_id}/rejected`. */
+export const RejectedLine = Type.Object({
+  line: Type.Integer({ description: 'Counted from 1 with blank lines, as in `result_summary.errors`' }),
+  code: Type.Enum(Object.keys(REJECTED_CODES) as RejectedCode[], {
+    description: Object.entries(REJECTED_CODES)
+      .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
+      .join('. '),
+  }),
+  detail: Type.String({ description: 'The fault in words' }),
+  text: Type.Optional(
+    Type.String({
+      description:
+        'The line as it was sent, without its line end. Absent for `too_long` and `unreadable`, for a tenant that does not store ' +
+        'addresses in full, and after an erasure',
+    }),
+  ),
+  text_base64: Type.Optional(Type.String({ description: 'Its bytes instead, for `not_utf8`' })),
+})
+export type RejectedLine = Static<typeof RejectedLine>
 
 /** Result of a batch job. Every number counts lines. */
 export const BatchSummary = Type.Object(
@@ -100,6 +145,36 @@ export const BatchJob = Type.Object(
     progress_message: Type.String(),
     rejected: Type.Integer({ description: 'An extension: lines rejected so far' }),
     rejected_reasons: RejectedReasons,
+    rejected_lines: Type.Union(
+      [
+        Type.Object({
+          kept: Type.Integer({ description: 'Lines that it answers' }),
+          complete: Type.Boolean({
+            description:
+              'The job has ended, and all of its lines that are rejected or have an invalid address are kept',
+          }),
+          expires_at: Type.Union([Type.String({ format: 'rfc3339' }), Type.Null()], {
+            description: 'Null until the job has ended',
+          }),
+        }),
+        Type.Null(),
+      ],
+      {
+        description:
+          'An extension: what `GET /v1/ingest/batch/{job_id}/rejected` answers; null when it is no longer kept. ' +
+          `At most the first ${BATCH_LIMITS.rejectedLinesMax} lines and ${BATCH_LIMITS.rejectedBytesMax / 2 ** 20} MiB of a job, and ` +
+          `${BATCH_LIMITS.rejectedTenantBytesMax / 2 ** 20} MiB of a tenant, both compressed, are kept`,
+      },
+    ),
+    cancelled: Type.Boolean({ description: 'An extension: the tenant cancelled it; its status is then `failed`' }),
+    label: Type.Union([Type.String(), Type.Null()], { description: 'An extension: the `label` of its upload' }),
+    stored: Type.Integer({ description: 'An extension: events stored so far, without repeats' }),
+    started_at: Type.Union([Type.String({ format: 'rfc3339' }), Type.Null()], {
+      description: 'An extension: when the first lines entered the pipeline; null before',
+    }),
+    ended_at: Type.Union([Type.String({ format: 'rfc3339' }), Type.Null()], {
+      description: 'An extension: null until it has ended',
+    }),
     problem: Type.Union([Type.String(), Type.Null()], {
       description:
         'An extension: set when more than half of the lines are rejected or have an invalid address; any status',

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { BatchStatus } from './batch.ts'
+import { BatchStatus, LABEL_MAX_CHARS } from './batch.ts'
 import { LookupChoices, LookupQuota, LookupResult } from './lookup.ts'
 
 /** Limits of one bulk lookup. */
@@ -18,6 +18,13 @@ export const BulkRequest = Type.Object(
       description: 'IPv4 or IPv6 addresses. Another text gets the status `invalid_ip`',
     }),
     mode: Type.Optional(BulkMode),
+    label: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: LABEL_MAX_CHARS,
+        description: `For mode=async: a name for the job, 1 to ${LABEL_MAX_CHARS} printable characters`,
+      }),
+    ),
     ...LookupChoices.properties,
   },
   { title: 'BulkRequest', additionalProperties: false },
@@ -55,6 +62,7 @@ export const BulkJob = Type.Object(
     status: BatchStatus,
     progress_current: Type.Integer({ description: 'Finished addresses' }),
     progress_total: Type.Integer(),
+    label: Type.Optional(Type.String({ description: 'An extension: the `label` of its request' })),
     results: Type.Union([
       Type.Array(BulkResult, { description: 'In the order of the addresses; null until the job is completed' }),
       Type.Null(),

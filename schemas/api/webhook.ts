@@ -70,6 +70,47 @@ function companyMessage(type: string, title: string, more: Record<string, Return
   )
 }
 
+const nullable = (of: ReturnType<typeof Type.String>, description: string) =>
+  Type.Union([of, Type.Null()], { description })
+
+const ReportedJob = Type.Object(
+  {
+    job_id: Type.String(),
+    status: Type.Enum(['completed', 'failed']),
+    cancelled: Type.Boolean({ description: 'The tenant cancelled it; its status is then `failed`' }),
+    label: nullable(Type.String(), 'The `label` of its upload'),
+    file_name: nullable(Type.String(), 'Of an upload of the dashboard'),
+    received: Type.Integer({ description: 'Lines' }),
+    stored: Type.Integer({ description: 'Events stored, without repeats' }),
+    rejected: Type.Integer({ description: 'Lines that are not events' }),
+    invalid_ip: Type.Integer(),
+    started_at: nullable(Type.String({ format: 'rfc3339' }), 'When the first lines entered the pipeline'),
+    ended_at: nullable(Type.String({ format: 'rfc3339' }), 'When it ended'),
+    progress_message: Type.String({ description: 'As people read it' }),
+  },
+  { title: 'ReportedJob' },
+)
+
+const ofJob = {
+  ...{ tenant_id: Type.String(), alert: AlertName, job: ReportedJob, segment: Type.Null() },
+  url: Type.String({ description: 'The uploads in the dashboard' }),
+}
+
+const jobEnded = Type.Object(
+  { type: Type.Literal('job.ended'), timestamp: time('When it ended'), data: Type.Object(ofJob) },
+  { title: 'JobEnded' },
+)
+
+const JobDigestLine = Type.Object(
+  {
+    job_id: Type.String(),
+    name: Type.String({ description: 'Its label, file or id' }),
+    why: Type.String({ description: 'How it ended, in words' }),
+    url: Type.String(),
+  },
+  { title: 'JobDigestLine' },
+)
+
 const DigestLine = Type.Object(
   {
     company_id: Type.String(),
@@ -93,12 +134,32 @@ const digest = Type.Object(
         description:
           '`weekly`: the alert sends one a week. `limit`: it fired more often than it may send messages in an hour',
       }),
-      companies: Type.Array(DigestLine, { description: 'At most 500 of them' }),
-      total: Type.Integer({ description: 'Number of all companies' }),
-      url: Type.String({ description: 'The list of companies in the dashboard' }),
+      companies: Type.Optional(Type.Array(DigestLine, { description: 'At most 500 of them' })),
+      jobs: Type.Optional(
+        Type.Array(JobDigestLine, { description: 'In place of `companies`, of an alert about uploads' }),
+      ),
+      total: Type.Integer({ description: 'Number of all companies or uploads' }),
+      url: Type.String({ description: 'The list of companies, or the uploads, in the dashboard' }),
     }),
   },
   { title: 'AlertDigest' },
+)
+
+/** As the messages of its alert. */
+const alertTest = Type.Object(
+  {
+    type: Type.Literal('alert.test'),
+    timestamp: time('When it was made'),
+    data: Type.Object({
+      ...{ tenant_id: Type.String(), alert: AlertName },
+      company: Type.Optional(ReportedCompany),
+      activity: Type.Optional(Activity),
+      job: Type.Optional(ReportedJob),
+      segment: Segment,
+      url: Type.String({ description: 'A page in the dashboard' }),
+    }),
+  },
+  { title: 'AlertTest' },
 )
 
 /** The body of each type. */
@@ -109,8 +170,9 @@ export const WEBHOOK_MESSAGES = {
   }),
   'segment.entered': companyMessage('segment.entered', 'SegmentEntered'),
   'company.corrected': companyMessage('company.corrected', 'CompanyCorrected', { correction: Type.Unsafe(Correction) }),
+  'job.ended': jobEnded,
   'alert.digest': digest,
-  'alert.test': companyMessage('alert.test', 'AlertTest'),
+  'alert.test': alertTest,
 } as const satisfies Record<(typeof ALERT_TYPES)[number], unknown> & Record<string, unknown>
 
 export type WebhookType = keyof typeof WEBHOOK_MESSAGES

@@ -14,7 +14,7 @@ import { CONFIRM_TYPE, type Delivery, isSubscribed, TEST_TYPE } from './delivery
 import { type ReadWeek, weekMessage } from './digests/week.ts'
 import { assertAlertFacts, assertEmailAddress, waitsFor, wrongTarget } from './facts.ts'
 import { linkBaseOf } from './link-base.ts'
-import { type ConfirmMessage, testMessage } from './messages.ts'
+import { type ConfirmMessage, nameOf, testMessage } from './messages.ts'
 import { RedisAddresses } from './redis/address-store.ts'
 import {
   type Alert,
@@ -444,11 +444,12 @@ export class AlertAdmin {
     assertConfirmed(alert.unconfirmed)
     const segment = segmentId === undefined ? undefined : (await segments.get(tenantId, segmentId))?.name
     const nowMs = clock.now()
-    const message = testMessage({ tenantId, alertId, alertName, segment, dashboardUrl }, nowMs)
+    const context = { tenantId, alertId, alertName, segment, dashboardUrl }
+    const message = testMessage(context, nowMs, alert.on)
     const id = newMessageId()
     await this.#options.limits.take(tenantId, testLimits(alert, by))
-    const { company_id: companyId, name: companyName } = message.data.company!
-    await deliveries.add(tenantId, newDelivery(alert, id, message, nowMs, { companyId, companyName }), nowMs)
+    const of = { companyId: message.data.company?.company_id ?? '', companyName: nameOf(message.data) }
+    await deliveries.add(tenantId, newDelivery(alert, id, message, nowMs, of), nowMs)
     return id
   }
 

@@ -1,4 +1,4 @@
-import { ALERT_LIMITS, type AlertRecord } from '../../schemas/alert.ts'
+import { ALERT_LIMITS, type AlertRecord, JOB_TYPE } from '../../schemas/alert.ts'
 import { EXPORT_TIME } from '../../schemas/limits.ts'
 import { InputError } from '../run/errors.ts'
 
@@ -22,6 +22,9 @@ export function assertAlertFacts({ on, afterDays, segment, digest, every, at, to
   if (on === 'segment.entered' && segment === undefined) {
     throw new InputError('segment.entered needs a segment', { field: 'segment' })
   }
+  if (on === JOB_TYPE && segment !== undefined)
+    throw new InputError('a segment is for alerts about companies', { field: 'segment' })
+  if (on === JOB_TYPE && digest !== undefined) throw new InputError('a digest is for alerts about companies')
   if (afterDays !== undefined && on !== 'company.returned')
     throw new InputError('a number of days is for company.returned only')
   if (afterDays !== undefined && (afterDays < afterDaysMin || afterDays > afterDaysMax))

@@ -1,3 +1,4 @@
+import { JOB_TYPE } from '../../schemas/alert.ts'
 import { countText, numbered } from '../run/counted.ts'
 import { cutText } from '../run/cut-text.ts'
 import { CONFIRM_DAYS, DIGEST_TYPE, TEST_TYPE } from './delivery.ts'
@@ -30,6 +31,24 @@ export interface CompanyActivity {
   readonly utm_campaign: string
   /** Name, or else id, of the source that brought the latest event; empty for an API key. */
   readonly source: string
+}
+
+/** An upload that has ended. */
+export interface ReportedJob {
+  readonly job_id: string
+  readonly status: 'completed' | 'failed'
+  readonly cancelled: boolean
+  readonly label: string | null
+  readonly file_name: string | null
+  /** Lines. */
+  readonly received: number
+  readonly stored: number
+  readonly rejected: number
+  readonly invalid_ip: number
+  readonly started_at: string | null
+  readonly ended_at: string | null
+  /** As people read it. */
+  readonly progress_message: string
 }
 
 /** How a company differs from its report. */
@@ -67,12 +86,16 @@ export interface MessageData {
   readonly tenant_id: string
   readonly alert: { readonly id: string; readonly name: string }
   readonly company?: NamedCompany
+  /** For `job.ended`. */
+  readonly job?: ReportedJob
   /** Undefined for a correction, and for a digest. */
   readonly activity?: CompanyActivity
   readonly segment: string | null
   readonly previous_visit?: string
   readonly correction?: Correction
   readonly companies?: readonly DigestLine[]
+  /** Of a digest of an alert about jobs. */
+  readonly jobs?: readonly DigestLine[]
   readonly total?: number
   readonly digest?: DigestReason
   readonly url: string
@@ -81,9 +104,10 @@ export interface MessageData {
 /** Why there is a digest: the alert sends one a week, or it fired more often than it may send messages in an hour. */
 export type DigestReason = 'weekly' | 'limit'
 
-/** A company in a digest. */
+/** A company or a job in a digest. */
 export interface DigestLine {
-  readonly company_id: string
+  readonly company_id?: string
+  readonly job_id?: string
   readonly name: string
   readonly why: string
   readonly url: string
@@ -115,9 +139,32 @@ export function messageOf(type: string, report: CompanyReport, context: MessageC
   }
 }
 
-/** The message of a test: an example with the form of a real one. */
-export function testMessage(context: MessageContext, nowMs: number): Message {
+/** The message about a job that has ended. */
+export function jobMessage(type: string, job: ReportedJob, context: MessageContext, atMs: number): Message {
+  return {
+    type,
+    timestamp: new Date(atMs).toISOString(),
+    data: {
+      tenant_id: context.tenantId,
+      alert: { id: context.alertId, name: context.alertName },
+      job,
+      segment: null,
+      url: `${context.dashboardUrl}/t/${context.tenantId}/uploads`,
+    },
+  }
+}
+
+/** The message of a test: an example with the form of a real one. @param on occasion of the alert */
+export function testMessage(context: MessageContext, nowMs: number, on?: string): Message {
   const at = new Date(nowMs).toISOString()
+  if (on === JOB_TYPE) {
+    const job: ReportedJob = {
+      ...{ job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', status: 'completed', cancelled: false, label: 'crm-export' },
+      ...{ file_name: null, received: 1_000, stored: 988, rejected: 12, invalid_ip: 0, started_at: at, ended_at: at },
+      progress_message: 'all 1000 events finished, 12 rejected (ip is required)',
+    }
+    return jobMessage(TEST_TYPE, job, context, nowMs)
+  }
   const company: ReportedCompany = {
     company_id: 'example.com',
     name: 'Example',
@@ -153,6 +200,7 @@ export function digestMessage(
   }: { readonly lines: readonly DigestLine[]; readonly total: number; readonly reason: DigestReason },
   context: MessageContext,
   nowMs: number,
+  of: 'companies' | 'jobs' = 'companies',
 ): Message {
   return {
     type: DIGEST_TYPE,
@@ -162,16 +210,34 @@ export function digestMessage(
       alert: { id: context.alertId, name: context.alertName },
       segment: context.segment ?? null,
       digest: reason,
-      companies: lines.map(withBusinessName),
+      [of]: of === 'companies' ? lines.map(withBusinessName) : lines,
       total,
-      url: `${context.dashboardUrl}/t/${context.tenantId}/companies`,
+      url: `${context.dashboardUrl}/t/${context.tenantId}/${of === 'jobs' ? 'uploads' : 'companies'}`,
     },
   }
 }
 
 export function digestLine({ data, ...message }: Message): DigestLine {
-  const { company_id, name } = data.company!
-  return { company_id, name, why: whyOf({ ...message, data }), url: data.url }
+  const { company, job } = data
+  const of = job === undefined ? { company_id: company!.company_id } : { job_id: job.job_id }
+  return { ...of, name: nameOf(data), why: whyOf({ ...message, data }), url: data.url }
+}
+
+/** The name of the company or the job of a message. */
+export function nameOf({ company, job }: MessageData): string {
+  if (job === undefined) return company!.name
+  return `Upload ${job.label ?? job.file_name ?? job.job_id}`
+}
+
+/** The lines of a digest; undefined: the message is about one company or job. */
+export function linesIn({ companies, jobs }: MessageData): readonly DigestLine[] | undefined {
+  return companies ?? jobs
+}
+
+/** The text of the link of a message. */
+export function openText(data: MessageData): string {
+  if (data.job !== undefined || data.jobs !== undefined) return 'Open uploads'
+  return data.companies === undefined ? 'Open company' : 'Open companies'
 }
 
 /** The page of a company. */
@@ -192,9 +258,19 @@ export function whyOf({ type, data }: Message): string {
       return `entered the segment ${segment}`
     case 'company.corrected':
       return correctionText(correction!)
+    case JOB_TYPE:
+      return jobText(data.job!)
     default:
       return 'is an example: this is a test of the alert'
   }
+}
+
+function jobText({ status, cancelled, progress_message: message, received, stored, ...job }: ReportedJob): string {
+  if (cancelled) return 'was cancelled'
+  if (status === 'failed') return `failed: ${message}`
+  const rejected = job.rejected + job.invalid_ip
+  const counts = `${countText(stored)} of ${numbered(received, 'line')} stored`
+  return `is completed: ${counts}${rejected > 0 ? `, ${countText(rejected)} rejected` : ''}`
 }
 
 function correctionText({ kind, name_before: before, merged_into: target }: Correction): string {
@@ -223,7 +299,8 @@ export interface MessageText {
 export type Fact = readonly [label: string, value: string]
 
 /** The facts below the sentence of a message. */
-export function factsIn({ data: { company, activity } }: Message): Fact[] {
+export function factsIn({ data: { company, activity, job } }: Message): Fact[] {
+  if (job !== undefined) return [['Job', job.job_id]]
   const { domain, industry, country_code: country } = company!
   const facts: Fact[] = [['Company', [domain, industry, country].filter((detail) => detail !== '').join(', ')]]
   if (activity !== undefined) {
@@ -237,12 +314,13 @@ export function factsIn({ data: { company, activity } }: Message): Fact[] {
 /** For e-mail. */
 export function textOf(message: Message): MessageText {
   const { data } = message
-  if (data.companies !== undefined) return digestText(data, data.companies)
-  const { company, url, alert } = data
+  const lines = linesIn(data)
+  if (lines !== undefined) return digestText(data, lines)
+  const { url, alert } = data
   return {
-    subject: oneLine(`${company!.name} ${whyOf(message)}`),
+    subject: oneLine(`${nameOf(data)} ${whyOf(message)}`),
     lines: [
-      `${company!.name} ${whyOf(message)}.`,
+      `${nameOf(data)} ${whyOf(message)}.`,
       ...factsIn(message).map(([label, value]) => `${label}: ${value}`),
       '',
       url,
@@ -252,11 +330,9 @@ export function textOf(message: Message): MessageText {
   }
 }
 
-export function digestSubject({ alert, total = 0, digest }: MessageData): string {
-  const what =
-    digest === 'limit'
-      ? numbered(total, 'more company', 'more companies')
-      : `${numbered(total, 'company', 'companies')} this week`
+export function digestSubject({ alert, total = 0, digest, jobs }: MessageData): string {
+  const more = jobs === undefined ? numbered(total, 'more company', 'more companies') : numbered(total, 'more upload')
+  const what = digest === 'limit' ? more : `${numbered(total, 'company', 'companies')} this week`
   return oneLine(`${alert.name}: ${what}`)
 }
 

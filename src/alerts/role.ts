@@ -4,6 +4,7 @@ import { Segments } from '../companies/segments/segments.ts'
 import { version } from '../config/version.ts'
 import { RedisExports } from '../exports/redis/export-store.ts'
 import { openObjectStore } from '../pipeline/sinks/archive/destination.ts'
+import { EndedJobs } from '../pipeline/sources/batch/redis/ended-jobs.ts'
 import type { ProcessContext } from '../process/context.ts'
 import type { Service } from '../run/service.ts'
 import { SecretBox } from '../secrets/secret-box.ts'
@@ -59,6 +60,7 @@ export function alertRole(context: ProcessContext): Service[] {
   const evaluator = new Evaluator({
     lease: evaluation,
     ...{ alerts, occurrences, clock, log },
+    jobs: new EndedJobs(redis, config.partitions, clock),
     visits: new ClickHouseVisits(reader, namedSources(tenants), clock, zoneOf),
     exports: new RedisExports(redis),
     waiting: (id) => deliveries.waitingOf(id),

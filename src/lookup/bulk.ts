@@ -8,11 +8,27 @@ export interface BulkWork {
   readonly choices: LookupChoices
 }
 
+/** Facts about a job other than its input. */
+export interface BulkFacts {
+  /** The caller's name for the job. */
+  readonly label?: string | undefined
+  /** Digest of the request, for one with an idempotency key. */
+  readonly fingerprint?: string | undefined
+}
+
+/** The job of an earlier request with the same idempotency key. */
+export interface RepeatedBulk {
+  readonly jobId: string
+  readonly fingerprint: string
+}
+
 /** A reserved slot among the jobs that a tenant may have open. */
 export interface BulkReservation {
   readonly jobId: string
-  /** Queues the job in Redis. Rejects with `UnavailableError`; the job may be queued even then. */
-  queue(work: BulkWork): Promise<void>
+  /**
+   * Queues the job in Redis. Rejects with `UnavailableError`; the job may be queued even then. A reservation that has expired queues nothing.
+   */
+  queue(work: BulkWork, facts?: BulkFacts): Promise<void>
   /** Frees the slot when there will be no job. An unused reservation expires by itself. */
   release(): Promise<void>
 }
@@ -25,12 +41,23 @@ export interface BulkJobState {
   readonly total: number
   /** Lines of JSON, one for each address in their order, ended by `\n`; undefined until the job is completed. */
   readonly lines: string | undefined
+  /** The caller's name for it. */
+  readonly label: string | undefined
 }
 
 /** Bulk lookup jobs as callers see them. */
 export interface BulkJobs {
-  /** Rejects with `BackpressureError` when the tenant's limit of open jobs is reached, or with `UnavailableError`. */
-  reserve(tenantId: string): Promise<BulkReservation>
+  /**
+   * Rejects with `BackpressureError` when the tenant's limit of open jobs is reached, with `HttpError` 409 when another request with the
+   * idempotency key came first, or with `UnavailableError`.
+   * @param key SHA-256 of its idempotency key
+   */
+  reserve(tenantId: string, key?: string): Promise<BulkReservation>
+  /**
+   * The job that an earlier request with this idempotency key has queued, in Redis and on disk. `receiving`: that request has no answer yet, or
+   * its process ended a moment ago. Undefined: there was none, or it left nothing.
+   */
+  repeated(tenantId: string, key: string): Promise<RepeatedBulk | 'receiving' | undefined>
   /** Undefined when the tenant has no job of this id, or its results have expired. */
   find(tenantId: string, jobId: string): Promise<BulkJobState | undefined>
 }

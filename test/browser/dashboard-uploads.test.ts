@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
@@ -93,6 +94,15 @@ test('files are previewed, mapped, followed to their end and cancelled', { skip,
   await mapped.getByText('completed').waitFor()
   await mapped.getByText('1 line was wrong').click()
   await mapped.getByText('Line 3: timestamp is not a known form of date and time').waitFor()
+  const [rejected] = await Promise.all([
+    page.waitForEvent('download'),
+    mapped.getByRole('link', { name: 'Download rejected lines' }).click(),
+  ])
+  assert.match(rejected.suggestedFilename(), /^rejected-[0-9a-f-]{36}\.ndjson$/)
+  assert.match(
+    readFileSync(await rejected.path(), 'utf8'),
+    /^\{"line":3,"code":"unreadable","detail":"timestamp [^\n]+\}\n$/,
+  )
   assert.equal(await count("event_type = 'open' AND timestamp = '2026-11-22 08:00:00'"), 1)
   await assertAccessible()
 

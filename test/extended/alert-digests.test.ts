@@ -14,6 +14,7 @@ import { Mailer } from '../../src/alerts/sending/mail.ts'
 import { weekOf } from '../../src/companies/home.ts'
 import { Segments } from '../../src/companies/segments/segments.ts'
 import { RedisExports } from '../../src/exports/redis/export-store.ts'
+import { EndedJobs } from '../../src/pipeline/sources/batch/redis/ended-jobs.ts'
 import { SecretBox } from '../../src/secrets/secret-box.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -78,6 +79,7 @@ async function startWorld(t: TestContext, { subscribers = 3, every = 'day' as 'd
         ...{ alerts: new RedisAlerts(store), segments, dashboardUrl: 'http://dash.example' },
         occurrences: new RedisOccurrences(store, killer.over(of, ['run'])),
         ...{ exports: new RedisExports(client), waiting: async () => 0 },
+        jobs: new EndedJobs(store, 1, clock),
         visits: {} as ClickHouseVisits,
         readWeek: (...args) => killer.over({ readWeek }, ['readWeek']).readWeek(...args),
         getTenant: (id) => tenants.getTenant(id),

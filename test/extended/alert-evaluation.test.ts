@@ -23,6 +23,7 @@ import { reenrich } from '../../src/operations/reenrich/reenrich.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
 import { touchedCompanies } from '../../src/pipeline/sinks/touched/touched-companies.ts'
+import { EndedJobs } from '../../src/pipeline/sources/batch/redis/ended-jobs.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -72,6 +73,7 @@ async function startEvaluator(t: TestContext, perHour = 1_000) {
     visits,
     readWeek: weekReader(new ClickHouseHome(new QuestionReader(reading)), async () => []),
     getTenant: (id) => store.getTenant(id),
+    jobs: new EndedJobs(client, 1, clock),
     ...{ exports: new RedisExports(client), waiting: async () => 0 },
     dashboardUrl: 'http://dash.example',
   })

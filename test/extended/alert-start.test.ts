@@ -13,6 +13,7 @@ import { RedisExports } from '../../src/exports/redis/export-store.ts'
 import { packBlock } from '../../src/pipeline/event/block.ts'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
 import { touchedCompanies } from '../../src/pipeline/sinks/touched/touched-companies.ts'
+import { EndedJobs } from '../../src/pipeline/sources/batch/redis/ended-jobs.ts'
 import { connectReading, QuestionReader } from '../../src/stores/clickhouse/reader.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -88,6 +89,7 @@ async function startWorld(t: TestContext) {
           async () => [],
         ),
         getTenant: (id) => store.getTenant(id),
+        jobs: new EndedJobs(client, 1, clock),
         ...{ exports: new RedisExports(client), waiting: async () => 0 },
         dashboardUrl: 'http://dash.example',
       })

@@ -31,6 +31,18 @@ test('a file becomes a job; invalid rows are counted and listed, without their c
     errors.map((text) => JSON.parse(text)),
     [{ line: 4, detail: 'timestamp is not a known form of date and time' }],
   )
+  const file = await member.get(`/api/tenants/acme/uploads/${answer.job_id}/rejected`)
+  assert.deepEqual(
+    [file.headers.get('content-type'), file.headers.get('content-disposition')],
+    ['application/x-ndjson', `attachment; filename="rejected-${answer.job_id}.ndjson"`],
+  )
+  const [unreadable, invalid] = (await file.text())
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const detail = 'timestamp is not a known form of date and time'
+  assert.deepEqual(unreadable, { line: 4, code: 'unreadable', detail })
+  assert.deepEqual([invalid.line, invalid.code, JSON.parse(invalid.text).ip], [5, 'invalid_ip', 'none'])
 })
 
 test('refused and interrupted uploads leave nothing', async (t) => {
@@ -162,6 +174,7 @@ test('a tenant sees and ends only its own jobs, up to a limit at once', async (t
   assert.equal((await member.get('/api/tenants/other/uploads')).status, 404)
   for (const tenant of ['acme', 'other']) {
     assert.equal((await member.get(`/api/tenants/${tenant}/uploads/${theirs.job_id}`)).status, 404)
+    assert.equal((await member.get(`/api/tenants/${tenant}/uploads/${theirs.job_id}/rejected`)).status, 404)
     assert.equal((await member.post(`/api/tenants/${tenant}/uploads/${theirs.job_id}/cancel`)).status, 404)
   }
   assert.equal((await member.get(`/api/tenants/acme/uploads?before=${theirs.job_id}`)).status, 422)

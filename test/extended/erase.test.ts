@@ -115,6 +115,10 @@ test('erased events are in no file and no object, and all others are unchanged',
     assert.equal(archive.lines, 6)
     assert.ok(archive.rewritten + archive.deleted > 0)
     assert.deepEqual(redis, { dead_letters: 1, dedup: 4, batch_jobs: 1, bulk_jobs: 1, files: 'rewritten' })
+    const rejected = await fetch(`${run.ready.url}/v1/ingest/batch/${batch.job_id}/rejected`, {
+      headers: { 'x-api-key': demo },
+    })
+    assert.match(await rejected.text(), /^\{"line":3,"code":"not_json","detail":"[^"]*"\}\n$/)
     assert.deepEqual([said.tenant_id, said.selector], ['demo', 'ip'])
     assert.doesNotMatch(JSON.stringify(receipt), /123\.45|of-the-visitor|"a1"/)
     for (const text of [ERASED, MARK, EMPLOYER, 'of-the-visitor']) {

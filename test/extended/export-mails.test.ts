@@ -16,6 +16,7 @@ import { Segments } from '../../src/companies/segments/segments.ts'
 import { ExportAdmin } from '../../src/exports/admin.ts'
 import { type ExportedFile, RedisExports } from '../../src/exports/redis/export-store.ts'
 import { exportKey } from '../../src/exports/schedule.ts'
+import { EndedJobs } from '../../src/pipeline/sources/batch/redis/ended-jobs.ts'
 import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -83,6 +84,7 @@ async function startWorld(t: TestContext) {
       ...{ alerts: new RedisAlerts(redisOf), exports: new RedisExports(redisOf), dashboardUrl: 'http://dash.example' },
       occurrences: new RedisOccurrences(redisOf, killer.over(lease, ['run'])),
       waiting: (id) => new RedisDeliveries(redisOf).waitingOf(id),
+      jobs: new EndedJobs(client, 1, clock),
       visits: {} as ClickHouseVisits,
       readWeek: async () => assert.fail('there is no digest'),
       getTenant: (id) => tenants.getTenant(id),

@@ -26,7 +26,7 @@ import {
 import { quiet, startWorker } from '../support/pipeline.ts'
 import { until } from '../support/until.ts'
 
-test('a job counts every line, names the bad ones, and leaves only its record', async (t) => {
+test('a job counts every line, names the bad ones, and leaves its record and its rejected lines', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
   const stopFeeder = await startFeeder(redis)
@@ -67,9 +67,9 @@ test('a job counts every line, names the bad ones, and leaves only its record', 
   assert.equal(await jobs.find('other', jobId), undefined, "another tenant's job")
   await until(
     async () => [...(await client.keys('*job*')), ...(await client.keys('*open*'))],
-    (names) => names.length === 1,
+    (names) => names.length === 2,
   )
-  assert.deepEqual(await client.keys('*job*'), [keys.job(jobId)])
+  assert.deepEqual((await client.keys('*job*')).sort(), [keys.job(jobId), keys.jobRejected(jobId)].sort())
   assert.deepEqual(await client.keys('*open*'), [])
   const ttl = await client.pttl(keys.job(jobId))
   assert.ok(ttl > 6.9 * 86_400_000 && ttl <= 7 * 86_400_000)

@@ -72,7 +72,68 @@ describe('batch uploads over HTTP', () => {
     )
     assert.match(job.result_summary!.errors[0]!.detail, /^ip must be a string/)
     assert.match(job.result_summary!.errors[1]!.detail, /^timestamp must be an RFC 3339/)
+    const rejected = await fetch(`${instance.ready.url}/v1/ingest/batch/${job_id}/rejected`, {
+      headers: { 'x-api-key': instance.apiKey },
+    })
+    assert.deepEqual(
+      ['content-type', 'x-rejected-lines', 'x-rejected-complete'].map((name) => rejected.headers.get(name)),
+      ['application/x-ndjson', '2', 'true'],
+    )
+    const [first, second] = (await rejected.text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    assert.deepEqual([first.line, first.code, first.text], [4, 'schema', '{"ip":7}'])
+    assert.equal(second.text, lines.split('\n').at(-1))
     assert.equal(await instance.query("SELECT count() FROM events WHERE event_id = 'g1'"), '1')
+  })
+
+  test('an upload with an idempotency key may be sent again, compressed in another way too', async () => {
+    const body = '{"ip":"17.0.0.1","event_id":"k1"}\n{"ip":"17.0.0.2","event_id":"k2"}\n'
+    const key = { 'idempotency-key': '"a \\"key\\""' }
+    const first = await upload(body, key, '?label=k%C3%B6ln')
+    const accepted = (await first.json()) as BatchAccepted
+    assert.deepEqual([first.status, first.headers.get('idempotent-replayed')], [202, null])
+    await completed(accepted.job_id)
+    for (const [again, headers] of [
+      [body, {}],
+      [gzipSync(body), { 'content-encoding': 'gzip' }],
+    ] as const) {
+      const answer = await upload(again, { 'idempotency-key': 'a "key"', ...headers }, '?label=k%C3%B6ln')
+      assert.deepEqual([answer.status, await answer.json()], [202, accepted])
+      assert.deepEqual(
+        ['idempotent-replayed', 'location'].map((name) => answer.headers.get(name)),
+        ['true', `/v1/ingest/batch/${accepted.job_id}`],
+      )
+    }
+    const others: [body: string, headers: Record<string, string>, query: string][] = [
+      [`${body}\n`, key, '?label=k%C3%B6ln'],
+      [body, key, ''],
+      [`ip\n17.0.0.1\n`, { ...key, 'content-type': 'text/csv' }, '?label=k%C3%B6ln'],
+    ]
+    for (const other of others) {
+      const answer = await upload(...other)
+      assert.deepEqual([answer.status, ((await answer.json()) as ErrorBody).code], [409, 'idempotency_key_reused'])
+    }
+    // A refused upload leaves its key free.
+    const free = { 'idempotency-key': 'free' }
+    assert.equal((await upload(' \n', free)).status, 400)
+    assert.equal((await upload(body, free, '?lable=x')).status, 422)
+    assert.equal((await upload(body, free)).headers.get('idempotent-replayed'), null)
+    for (const query of [`?label=${'x'.repeat(65)}`, '?label=', '?label=%00', '?label=a&label=b'])
+      assert.equal((await upload(body, {}, query)).status, 422, query)
+    const list = await fetch(`${instance.ready.url}/v1/ingest/batch?label=k%C3%B6ln&status=completed`, {
+      headers: { 'x-api-key': instance.apiKey },
+    })
+    const { jobs } = (await list.json()) as BatchJobList
+    assert.deepEqual(
+      jobs.map(({ job_id, label, stored }) => [job_id, label, stored]),
+      [[accepted.job_id, 'köln', 2]],
+    )
+    const wrong = await fetch(`${instance.ready.url}/v1/ingest/batch?status=done`, {
+      headers: { 'x-api-key': instance.apiKey },
+    })
+    assert.equal(wrong.status, 422)
   })
 
   test('CSV is converted as the command and the dashboard do it, and errors name its lines', async () => {

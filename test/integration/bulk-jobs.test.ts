@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { RedisBulkJobs } from '../../src/lookup/bulk/jobs.ts'
+import { UnavailableError } from '../../src/run/errors.ts'
 import { addresses, bulkQueue, heldLookups, startIngress, startWorker } from '../support/bulk.ts'
 import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -290,4 +292,68 @@ test('a stopping worker leaves slow jobs to the next one', async (t) => {
   await worker.stop()
   await startWorker(t, redis)
   assert.equal((await completed(json.job_id)).results?.length, 1)
+})
+
+test('a repeat with an idempotency key is answered with the job of the first, and costs no quota', async (t) => {
+  const redis = await startTestRedis(t)
+  const { client, request, job, used } = await startIngress(t, redis)
+  const send = async (key: string, body: object, tenant?: string, query = '&label=nightly') => {
+    const init = { method: 'POST', headers: { 'idempotency-key': key }, body: JSON.stringify(body) }
+    const answer = await request(`/v1/bulk?mode=async${query}`, init, tenant)
+    const json = (await answer.json()) as { job_id: string; code?: string }
+    return { status: answer.status, headers: answer.headers, json }
+  }
+  const ips = addresses(30)
+  const first = await send('"a key"', { ips })
+  assert.deepEqual([first.status, first.headers.get('idempotent-replayed')], [202, null])
+  const again = await send('a key', { ips })
+  assert.deepEqual([again.status, again.json], [202, first.json])
+  assert.equal(again.headers.get('idempotent-replayed'), 'true')
+  assert.deepEqual(
+    ['location', 'x-quota-used'].map((name) => again.headers.get(name)),
+    [`/v1/bulk/${first.json.job_id}`, '30'],
+  )
+  assert.equal(await used(), 30)
+  assert.equal((await job(first.json.job_id)).label, 'nightly')
+  for (const reused of [await send('a key', { ips: addresses(29) }), await send('a key', { ips }, undefined, '')])
+    assert.deepEqual([reused.status, reused.json.code], [409, 'idempotency_key_reused'])
+  const other = await send('a key', { ips }, 'other')
+  assert.equal(other.status, 202)
+  assert.notEqual(other.json.job_id, first.json.job_id)
+  for (const key of ['x'.repeat(256), 'a\tb']) assert.equal((await send(key, { ips })).status, 422)
+  assert.equal((await send('third', { ips }, undefined, '&label=%07')).status, 422)
+  assert.equal(await client.xlen('{bulk}:jobs'), 2)
+  // Many at the same moment are one job.
+  const many = await Promise.all(Array.from({ length: 8 }, () => send('many', { ips: ['192.0.2.1'] })))
+  const ids = new Set(many.filter(({ status }) => status === 202).map(({ json }) => json.job_id))
+  assert.equal(ids.size, 1)
+  for (const { status, json, headers } of many.filter((answer) => answer.status !== 202)) {
+    assert.deepEqual([status, json.code], [409, 'idempotency_key_in_use'])
+    assert.ok(Number(headers.get('retry-after')) >= 1)
+  }
+  assert.equal(await client.xlen('{bulk}:jobs'), 3)
+})
+
+test('a reservation that has expired queues no job, so its idempotency key has at most one', async (t) => {
+  const redis = await startTestRedis(t)
+  const { client, request } = await startIngress(t, redis)
+  const jobs = new RedisBulkJobs({ client, openMax: 10 })
+  const work = { tenantId: 'acme', ips: ['192.0.2.1'], choices: {} }
+  const slow = await jobs.reserve('acme', 'k')
+  assert.equal(await jobs.repeated('acme', 'k'), 'receiving')
+  await assert.rejects(jobs.reserve('acme', 'k'), /idempotency-key/)
+  // As after ten seconds.
+  await client.zadd('{bulk}:open:acme', 1, slow.jobId)
+  assert.equal(await jobs.repeated('acme', 'k'), undefined)
+  const second = await jobs.reserve('acme', 'k')
+  await assert.rejects(slow.queue(work, { fingerprint: 'f' }), UnavailableError)
+  await second.queue(work, { fingerprint: 'f' })
+  assert.deepEqual(await jobs.repeated('acme', 'k'), { jobId: second.jobId, fingerprint: 'f' })
+  assert.equal(await client.xlen('{bulk}:jobs'), 1)
+  // A request that was refused leaves the key free.
+  await (await jobs.reserve('acme', 'refused')).release()
+  assert.equal(await jobs.repeated('acme', 'refused'), undefined)
+  const ttlMs = await client.pttl((await client.keys('*idempotency*'))[0]!)
+  assert.ok(ttlMs > 86_000_000 && ttlMs <= 86_400_000)
+  assert.equal((await request('/v1/bulk?label=x', { method: 'POST', body: '{"ips":["192.0.2.1"]}' })).status, 422)
 })

@@ -154,6 +154,8 @@ function watchedJobs(complete: () => Promise<void>, abort: () => Promise<void> =
     }),
     find: async () => undefined,
     list: async () => ({ jobs: [], next: null }),
+    repeated: async () => undefined,
+    rejected: async () => undefined,
     cancel: async () => undefined,
   }
   return { log, jobs }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { BackpressureError } from '../../src/run/errors.ts'
 import { API_KEY, noCompanies, noData, startHttp } from '../support/http.ts'
-import { freeQuota } from '../support/lookups.ts'
+import { freeQuota, noBulkJobs } from '../support/lookups.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { startTenants } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
@@ -79,7 +79,7 @@ test('with a test key requests are answered like with any other, and nothing is 
     ...tenants,
     intake: { append: async () => void kept.push('events') },
     tail: { of: () => ({ enricher: noData, accepted: () => void kept.push('live view') }) },
-    bulkJobs: { find: async () => undefined, reserve: () => Promise.reject(new Error('a job was reserved')) },
+    bulkJobs: { ...noBulkJobs, reserve: () => Promise.reject(new Error('a job was reserved')) },
   })
   const ask = (method: string, path: string, body?: string, apiKey = key) =>
     fetch(server.url + path, { method, body, headers: { 'x-api-key': apiKey } })
@@ -199,6 +199,8 @@ test('every route serves only data of the caller', async (t) => {
     jobs: {
       find: none,
       cancel: none,
+      rejected: none,
+      repeated: none,
       async begin(tenantId) {
         note(tenantId)
         throw new BackpressureError('none')
@@ -210,6 +212,7 @@ test('every route serves only data of the caller', async (t) => {
     },
     bulkJobs: {
       find: none,
+      repeated: none,
       async reserve(tenantId) {
         note(tenantId)
         return { jobId: 'j', queue: async (work) => note(work.tenantId), release: async () => {} }

@@ -106,10 +106,10 @@ test('a value beyond any bound of the document is refused, and the request witho
     for (const [method, { operationId, parameters = [], requestBody }] of Object.entries(methods)) {
       const json = requestBody?.content['application/json']?.schema
       const [type, body] = BODIES[operationId] ?? ['application/json', json && JSON.stringify(exampleOf(json))]
-      const send = async (query: readonly (readonly [string, unknown])[], of = body, segment = 'x') => {
+      const send = async (query: readonly (readonly [string, unknown])[], of = body, segment = 'x', more = {}) => {
         const text = new URLSearchParams(query.map(([name, value]): [string, string] => [name, String(value)]))
         const address = `${url}${path.replace(/\{\w+\}/, encodeURIComponent(segment))}?${text}`
-        const headers = { 'x-api-key': API_KEY, ...(of !== undefined && { 'content-type': type }) }
+        const headers = { ...more, 'x-api-key': API_KEY, ...(of !== undefined && { 'content-type': type }) }
         const answer = await fetch(address, {
           method: method.toUpperCase(),
           headers,
@@ -128,6 +128,11 @@ test('a value beyond any bound of the document is refused, and the request witho
           const what = `${operationId} ${name}: ${bound} ${JSON.stringify(value).slice(0, 60)}`
           if (place === 'path') {
             if (bound === 'maxLength') assert.ok(REFUSED.includes(await send([], body, String(value))), what)
+            continue
+          }
+          if (place === 'header') {
+            const status = await send(needed, body, 'x', { [name]: String(value) })
+            if (!REFUSED.includes(status)) wrong.push(`${what}: ${status}`)
             continue
           }
           const others = needed.filter(([other]) => other !== name)

@@ -78,6 +78,8 @@ export const noJobs: BatchJobs = {
   },
   find: async () => undefined,
   list: async () => ({ jobs: [], next: null }),
+  repeated: async () => undefined,
+  rejected: async () => undefined,
   cancel: async () => undefined,
 }
 

@@ -80,5 +80,6 @@ export const noBulkJobs: BulkJobs = {
   reserve: async () => {
     throw new Error('no jobs here')
   },
+  repeated: async () => undefined,
   find: async () => undefined,
 }

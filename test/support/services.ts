@@ -54,6 +54,7 @@ import { StepWorker } from '../../src/pipeline/runner/step-worker.ts'
 import { TableInserter } from '../../src/pipeline/sinks/clickhouse/inserter.ts'
 import { Feeder } from '../../src/pipeline/sources/batch/feeder.ts'
 import { readChunk } from '../../src/pipeline/sources/batch/read-chunk.ts'
+import { EndedJobs } from '../../src/pipeline/sources/batch/redis/ended-jobs.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
 import { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
 import { strayProgress } from '../../src/pipeline/sources/batch/redis/stray-progress.ts'
@@ -355,6 +356,7 @@ export const SERVICES: Readonly<Record<string, ServiceCase>> = {
       return new Evaluator({
         ...{ lease, alerts: new RedisAlerts(client), occurrences: new RedisOccurrences(client, lease) },
         visits: new ClickHouseVisits(new QuestionReader(undefined), async () => [], systemClock),
+        jobs: new EndedJobs(client, 1, systemClock),
         readWeek: async () => assert.fail('there is no digest'),
         ...{ exports: new RedisExports(client), waiting: async () => 0 },
         segments: new Segments(client, systemClock),

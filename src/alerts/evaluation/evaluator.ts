@@ -1,9 +1,10 @@
 import type { Logger } from 'pino'
-import { ALERT_LIMITS, type AlertRecord } from '../../../schemas/alert.ts'
+import { ALERT_LIMITS, type AlertRecord, JOB_TYPE } from '../../../schemas/alert.ts'
 import type { Segment } from '../../companies/segments/segments.ts'
 import { isLater, lastDue } from '../../exports/schedule.ts'
 import { DAY_MS } from '../../pipeline/event/outcomes.ts'
 import { ALL_COMPANIES, FRESH_MS } from '../../pipeline/sinks/touched/touched-companies.ts'
+import type { EndedJobs } from '../../pipeline/sources/batch/redis/ended-jobs.ts'
 import type { Clock } from '../../run/clock.ts'
 import { LeaseLostError } from '../../run/errors.ts'
 import { type Lease, LeasedService } from '../../run/leased-service.ts'
@@ -25,12 +26,14 @@ import {
   type Alert,
   type Digest,
   type FiringAlert,
+  isAboutCompanies,
   isAlert,
   isDigest,
   isExportMail,
   type RedisAlerts,
 } from '../redis/alert-store.ts'
 import type { Occurrence, RedisOccurrences, ReportedFacts, Touched } from '../redis/occurrence-store.ts'
+import { JobReporter } from './ended-jobs.ts'
 import {
   correctionOf,
   factsNow,
@@ -48,6 +51,7 @@ interface EvaluatorOptions {
   readonly alerts: RedisAlerts
   readonly occurrences: RedisOccurrences
   readonly visits: ClickHouseVisits
+  readonly jobs: Pick<EndedJobs, 'since' | 'read'>
   readonly readWeek: ReadWeek
   readonly exports: ExportMailWriterOptions['exports']
   readonly waiting: ExportMailWriterOptions['waiting']
@@ -83,6 +87,7 @@ export class Evaluator extends LeasedService {
   readonly #options: EvaluatorOptions
   readonly #digests: DigestWriter
   readonly #exportMails: ExportMailWriter
+  readonly #jobs: JobReporter
   /** `clock.now()` of the last sweeps and corrections, by alert and by tenant. */
   readonly #sweptMs = new Map<string, number>()
   readonly #correctedMs = new Map<string, number>()
@@ -92,6 +97,7 @@ export class Evaluator extends LeasedService {
     super({ ...options, name: 'alert evaluator', delay: LOOP_DELAY, problem })
     this.#options = options
     this.#exportMails = new ExportMailWriter(options)
+    this.#jobs = new JobReporter(options)
     this.#digests = new DigestWriter({
       ...options,
       zoneOf: zonesOf(options),
@@ -134,8 +140,9 @@ export class Evaluator extends LeasedService {
     const failures: unknown[] = []
     for (const work of [
       async () => {
-        isMore = await this.#turnOfAlerts(tenant, unpaused.filter(isAlert), known)
+        isMore = await this.#turnOfAlerts(tenant, unpaused.filter(isAlert).filter(isAboutCompanies), known)
       },
+      () => this.#reportJobs(unpaused.filter(isAlert).filter((alert) => !isAboutCompanies(alert))),
       // Last: alerts do not wait for them.
       () => this.#exportMails.write(all.filter(isExportMail)),
       () => this.#sendDigests(unpaused.filter(isDigest), known),
@@ -454,8 +461,19 @@ export class Evaluator extends LeasedService {
     if (found.length === 0 && !isWeekly) return
     const lines = found.flatMap((line) => line ?? [])
     const digest = { lines, total: found.length, reason }
-    const message = digestMessage(digest, this.#contextOf(alert, segments), clock.now())
+    const of = alert.on === JOB_TYPE ? 'jobs' : 'companies'
+    const message = digestMessage(digest, this.#contextOf(alert, segments), clock.now(), of)
     await occurrences.sendDigest(alert, found.length, message, dueMs, clock.now())
+  }
+
+  /** An alert on jobs begins at its start, so it needs no state. */
+  async #reportJobs(alerts: readonly FiringAlert[]): Promise<void> {
+    const none = new Map<string, Segment>()
+    for (const alert of alerts) {
+      await this.#digest(alert, none)
+      const recorded = await this.#jobs.report(alert, this.#contextOf(alert, none))
+      if (recorded === 'full') await this.#pause(alert, `it remembers ${ALERT_LIMITS.companiesMax} uploads`)
+    }
   }
 
   async #sendDigests(digests: readonly Digest[], segments: ReadonlyMap<string, Segment>): Promise<void> {

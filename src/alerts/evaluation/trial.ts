@@ -1,7 +1,7 @@
-import type { AlertType } from '../../../schemas/alert.ts'
+import { type AlertType, JOB_TYPE } from '../../../schemas/alert.ts'
 import type { Clock } from '../../run/clock.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
-import { TooMuchError } from '../../run/errors.ts'
+import { InputError, TooMuchError } from '../../run/errors.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { addDays, dayIn, momentIn } from '../../run/time-zone.ts'
 import { ALERT_TRIALS } from '../../stores/clickhouse/read-limits.ts'
@@ -29,6 +29,7 @@ const MEMBERS_MAX = 1_000_000
 /**
  * Finds when an alert would have fired on the last days, by the events and corrections that are stored now. Uses today's attributes of
  * companies, and evaluates a segment once a day. By day.
+ * @throws InputError for an alert about jobs
  */
 export async function tryAlert(
   visits: ClickHouseVisits,
@@ -40,6 +41,8 @@ export async function tryAlert(
   const zone = await visits.zoneOf(tenantId)
   const sinceMs = momentIn(zone, addDays(dayIn(zone, nowMs), 1 - days))
   switch (on) {
+    case JOB_TYPE:
+      throw new InputError('an alert about uploads has no dry run')
     case 'company.corrected':
       return await corrections(visits, tenantId, where, sinceMs)
     case 'segment.entered':

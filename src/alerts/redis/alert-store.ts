@@ -1,4 +1,4 @@
-import { ALERT_LIMITS, ALERT_TYPES, type AlertRecord, type AlertType } from '../../../schemas/alert.ts'
+import { ALERT_LIMITS, ALERT_TYPES, type AlertRecord, type AlertType, JOB_TYPE } from '../../../schemas/alert.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { InputError } from '../../run/errors.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
@@ -43,6 +43,13 @@ export type FiringAlert = Alert & { readonly on: AlertType }
 
 export function isAlert(alert: Alert): alert is FiringAlert {
   return ALERT_TYPES.some((type) => type === alert.on)
+}
+
+/** An alert about companies. */
+export type CompanyAlert = Alert & { readonly on: Exclude<AlertType, typeof JOB_TYPE> }
+
+export function isAboutCompanies(alert: FiringAlert): alert is CompanyAlert {
+  return alert.on !== JOB_TYPE
 }
 
 /** Changes of an alert; null removes a field. */

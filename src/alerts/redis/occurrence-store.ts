@@ -8,7 +8,7 @@ import { keys } from '../../stores/redis/keys.ts'
 import type { ShareLease } from '../../stores/redis/membership.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
 import type { Delivery } from '../delivery.ts'
-import { type DigestLine, digestLine, type Message } from '../messages.ts'
+import { type DigestLine, digestLine, type Message, nameOf } from '../messages.ts'
 import { type Alert, isAlert } from './alert-store.ts'
 import { memberOf } from './delivery-store.ts'
 
@@ -31,7 +31,8 @@ export interface Occurrence {
   /** With the key, identifies its message: the same key may occur again later. */
   readonly stamp: string
   readonly message: Message
-  readonly facts: ReportedFacts
+  /** Undefined for a job. */
+  readonly facts?: ReportedFacts
 }
 
 /** The report of a message about a company. A later difference is a correction. */
@@ -335,8 +336,8 @@ export class RedisOccurrences {
       ...occurrences.flatMap((occurrence) => {
         const delivery = deliveryOf(alert, occurrence, nowMs)
         const forms = this.#formsOf(delivery, occurrence.message)
-        const company = occurrence.message.data.company!.company_id
-        return [occurrence.key, delivery.id, ...forms, company, JSON.stringify(occurrence.facts)]
+        const { facts = { name: delivery.companyName } } = occurrence
+        return [occurrence.key, delivery.id, ...forms, delivery.companyId, JSON.stringify(facts)]
       }),
     ]
     const result = Number(await this.#lease.run(recordScript, names, args))
@@ -350,10 +351,9 @@ export function deliveryOf(
   { key, stamp, message }: Pick<Occurrence, 'key' | 'stamp' | 'message'>,
   nowMs: number,
 ): Delivery {
-  const company = message.data.company
   return newDelivery(alert, messageId(alert.id, `${key}\n${stamp}`), message, nowMs, {
-    companyId: company?.company_id ?? '',
-    companyName: company?.name ?? '',
+    companyId: message.data.company?.company_id ?? '',
+    companyName: nameOf(message.data),
   })
 }
 

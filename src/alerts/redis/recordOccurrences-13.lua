@@ -6,7 +6,7 @@
 -- ARGV[1] to ARGV[3] as in writeUnderLease-4.lua, ARGV[4] alert id, ARGV[5] its active_since, ARGV[6] now, ms
 -- ARGV[7] member of the set of queues, ARGV[8] messages in an hour; 0: all go into the digest, ARGV[9] most recorded occurrences
 -- ARGV[10] lines of a digest, ARGV[11] records from before are removed, ms; '' for none, ARGV[12] most reported companies
--- then for each occurrence: its key, message id, JSON of the message, JSON of the line, company, JSON of the reported facts
+-- then for each occurrence: its key, message id, JSON of the message, JSON of the line, company ('' for a job), JSON of the reported facts
 -- Returns the number of new ones; -1 when the member does not hold the share, -2 when the alert was removed, paused or resumed, -3 when it
 -- remembers too many.
 if not holdsShare() then
@@ -39,8 +39,10 @@ for i = 13, #ARGV, 6 do
     call('ZADD', KEYS[5], ARGV[6], ARGV[i])
     addOccurrence(to, ARGV[7], ARGV[6], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[8], ARGV[10])
     call('HSET', KEYS[13], 'fired', ARGV[6], 'fired_id', ARGV[i + 4], 'fired_name', cjson.decode(ARGV[i + 5]).name)
-    call('HSET', KEYS[11], ARGV[i + 4], ARGV[i + 5])
-    call('ZADD', KEYS[12], ARGV[6], ARGV[i + 4])
+    if ARGV[i + 4] ~= '' then
+      call('HSET', KEYS[11], ARGV[i + 4], ARGV[i + 5])
+      call('ZADD', KEYS[12], ARGV[6], ARGV[i + 4])
+    end
   end
 end
 local surplus = call('ZCARD', KEYS[12]) - tonumber(ARGV[12])

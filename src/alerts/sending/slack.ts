@@ -1,5 +1,16 @@
 import { cutText } from '../../run/cut-text.ts'
-import { type DigestLine, digestSubject, factsIn, type Message, type MessageData, oneLine, whyOf } from '../messages.ts'
+import {
+  type DigestLine,
+  digestSubject,
+  factsIn,
+  linesIn,
+  type Message,
+  type MessageData,
+  nameOf,
+  oneLine,
+  openText,
+  whyOf,
+} from '../messages.ts'
 
 /** Slack cuts a text at 40,000 characters. */
 const LINES_MAX = 50
@@ -13,22 +24,23 @@ const URL_CHARS_MAX = 3_000
  * out of sentences, and facts are plain text.
  */
 export function slackBody(message: Message): string {
-  const { companies, url } = message.data
-  const blocks = companies === undefined ? companyBlocks(message) : digestBlocks(message.data, companies)
-  const label = companies === undefined ? 'Open company' : 'Open companies'
+  const { url } = message.data
+  const lines = linesIn(message.data)
+  const blocks = lines === undefined ? singleBlocks(message) : digestBlocks(message.data, lines)
+  const label = openText(message.data)
   const hasButton = url.length <= URL_CHARS_MAX
   return JSON.stringify({ text: slackText(message), blocks: [...blocks, ...(hasButton ? [button(label, url)] : [])] })
 }
 
 /** A message in the markup of Slack, without blocks. */
 export function slackText(message: Message): string {
-  const { companies } = message.data
-  if (companies !== undefined) return digestText(message.data, companies).join('\n')
+  const lines = linesIn(message.data)
+  if (lines !== undefined) return digestText(message.data, lines).join('\n')
   const facts = factsIn(message).map(([label, value]) => `${label}: ${escaped(value)}`)
   return [sentence(message), ...facts].join('\n')
 }
 
-function companyBlocks(message: Message): object[] {
+function singleBlocks(message: Message): object[] {
   const fields = factsIn(message).map(([label, value]) => ({
     ...{ type: 'plain_text', emoji: false },
     text: cutText(`${label}\n${value}`, FIELD_CHARS_MAX),
@@ -58,8 +70,7 @@ function digestText(data: MessageData, lines: readonly DigestLine[]): string[] {
 }
 
 function sentence(message: Message): string {
-  const { company, url } = message.data
-  return `*${link(url, company!.name)}* ${escaped(whyOf(message))}`
+  return `*${link(message.data.url, nameOf(message.data))}* ${escaped(whyOf(message))}`
 }
 
 /** `verbatim`: Slack makes no links of its own from names. */

@@ -1,4 +1,15 @@
-import { type DigestLine, digestSubject, factsIn, type Message, type MessageData, oneLine, whyOf } from '../messages.ts'
+import {
+  type DigestLine,
+  digestSubject,
+  factsIn,
+  linesIn,
+  type Message,
+  type MessageData,
+  nameOf,
+  oneLine,
+  openText,
+  whyOf,
+} from '../messages.ts'
 
 /** Teams refuses messages of more than about 28 KB. */
 const LINES_BYTES_MAX = 20_000
@@ -17,20 +28,20 @@ interface TextRun {
  * text runs, which have no markup, so a name cannot add any.
  */
 export function teamsBody(message: Message): string {
-  const { companies, url } = message.data
-  const isDigest = companies !== undefined
+  const { url } = message.data
+  const lines = linesIn(message.data)
   const content = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     ...{ type: 'AdaptiveCard', version: VERSION },
-    body: isDigest ? digestElements(message.data, companies) : companyElements(message),
-    actions: [{ type: 'Action.OpenUrl', title: isDigest ? 'Open companies' : 'Open company', url }],
+    body: lines === undefined ? singleElements(message) : digestElements(message.data, lines),
+    actions: [{ type: 'Action.OpenUrl', title: openText(message.data), url }],
   }
   const attachment = { contentType: 'application/vnd.microsoft.card.adaptive', contentUrl: null, content }
   return JSON.stringify({ type: 'message', attachments: [attachment] })
 }
 
-function companyElements(message: Message): object[] {
-  const { name } = message.data.company!
+function singleElements(message: Message): object[] {
+  const name = nameOf(message.data)
   return [
     line(run(`${name} `, { weight: 'Bolder' }), run(whyOf(message))),
     ...factsIn(message).map(([label, value]) => line(run(`${label}: `, { isSubtle: true }), run(value))),

@@ -6,7 +6,7 @@ import type { Query } from '../route/query.ts'
 import { schemaError } from '../route/schema.ts'
 
 /** Names of query parameters, by the type of their value. */
-const TEXTS = ['ip'] as const
+const TEXTS = ['ip', 'label'] as const
 const NUMBERS = ['deadline_ms', 'quality_min'] as const
 const LISTS = ['ips', 'fields', 'redact', 'providers.allow', 'providers.deny'] as const
 

@@ -45,8 +45,27 @@ const TEXTS: Readonly<Record<WebhookType, readonly [summary: string, description
       correction: { kind: 'renamed', name_before: 'Acme Anvils' },
     },
   ],
+  'job.ended': [
+    'An upload ended',
+    'It completed, failed or was cancelled. Not for jobs of sources and bulk lookups.',
+    {
+      ...ALERT,
+      job: {
+        ...{
+          job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11',
+          status: 'completed',
+          cancelled: false,
+          label: 'crm-export',
+        },
+        ...{ file_name: null, received: 1_000, stored: 988, rejected: 12, invalid_ip: 0 },
+        ...{ started_at: '2026-11-22T09:29:00.000Z', ended_at: '2026-11-22T09:30:00.000Z' },
+        progress_message: 'all 1000 events finished, 12 rejected (ip is required)',
+      },
+      ...{ segment: null, url: 'https://ipid.example/t/demo/uploads' },
+    },
+  ],
   'alert.digest': [
-    'Several companies in one message',
+    'Several companies or uploads in one message',
     'What an alert reports once a week, or beyond its messages of an hour.',
     {
       ...{ ...ALERT, segment: 'Keen', digest: 'limit' },

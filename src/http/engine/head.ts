@@ -45,6 +45,8 @@ export interface RequestHead {
   readonly sourceKey: string
   /** Amazon Data Firehose's name of a delivery, the same in every attempt; `''` when absent. */
   readonly firehoseRequestId: string
+  /** `''` when absent. */
+  readonly idempotencyKey: string
   /** Vercel's signature of the body; `''` when absent. */
   readonly vercelSignature: string
   readonly ifNoneMatch: string
@@ -103,6 +105,7 @@ export function readHead(lines: HeaderLines): RequestHead {
     sourceKey: '',
     isAnonymous: false,
     firehoseRequestId: '',
+    idempotencyKey: '',
     vercelSignature: '',
     authorization: '',
     ifNoneMatch: '',
@@ -183,6 +186,9 @@ function collect(name: string, value: string): void {
       break
     case 'x-amz-firehose-request-id':
       head.firehoseRequestId = value
+      break
+    case 'idempotency-key':
+      head.idempotencyKey = head.idempotencyKey === '' ? value : `${head.idempotencyKey}, ${value}`
       break
     case 'x-vercel-signature':
       head.vercelSignature = value

@@ -14,7 +14,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorStatus, string>> = {
   404: 'There is no such path, job, event or company',
   405: 'The path does not have this method; the allow header names those that it has',
   408: `The body arrived too slowly: ${tooLittle(DEFAULT_HTTP_LIMITS)} while there was room for it`,
-  409: 'The job has ended already',
+  409: 'The job has ended already, or the Idempotency-Key is that of another request, or of one that is still being received',
   413: 'Payload too large: too many events, addresses, lines, values, parameters or bytes, as sent or decoded',
   415: 'The content-encoding is not gzip (paths of sources also take deflate, br and, with Node.js 22.15 or newer, zstd), or an upload has no lines',
   422: 'Schema mismatch: something required is missing, or has the wrong type',

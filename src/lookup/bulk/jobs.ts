@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import type { BatchStatus } from '../../../schemas/api/batch.ts'
-import { BackpressureError } from '../../run/errors.ts'
+import { type BatchStatus, IDEMPOTENCY } from '../../../schemas/api/batch.ts'
+import { keyInUse } from '../../http/route/idempotency.ts'
+import { BackpressureError, UnavailableError } from '../../run/errors.ts'
+import { claimName } from '../../stores/redis/claimed-name.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { answeredOr } from '../../stores/redis/errors.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import { loadScript } from '../../stores/redis/scripts.ts'
-import type { BulkJobState, BulkJobs, BulkReservation, BulkWork } from '../bulk.ts'
+import type { BulkFacts, BulkJobState, BulkJobs, BulkReservation, BulkWork, RepeatedBulk } from '../bulk.ts'
 
 const answered = answeredOr('the job store did not answer')
 
@@ -22,6 +24,7 @@ interface RedisBulkJobsOptions {
 /** An unused reservation expires after this. */
 const RESERVATION_MS = 10_000
 const RETRY_AFTER_SECONDS = 5
+const KEY_TTL_MS = IDEMPOTENCY.hours * 3_600_000
 const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const reserveBulkJobScript = loadScript(import.meta.url, './reserveBulkJob-1.lua')
@@ -39,7 +42,7 @@ export class RedisBulkJobs implements BulkJobs {
     this.#options = options
   }
 
-  async reserve(tenantId: string): Promise<BulkReservation> {
+  async reserve(tenantId: string, key?: string): Promise<BulkReservation> {
     const { client, openMax } = this.#options
     const jobId = randomUUID()
     const open = keys.openBulkJobsOf(tenantId)
@@ -51,12 +54,17 @@ export class RedisBulkJobs implements BulkJobs {
         'jobs',
       )
     }
+    // The reservation above has removed those that expired, so a job whose claim is replaced here is never queued.
+    if (key !== undefined && !(await this.#claim(tenantId, key, jobId))) {
+      await answered(client.zrem(open, jobId))
+      throw keyInUse()
+    }
     let mayBeQueued = false
     return {
       jobId,
-      queue: async (work) => {
+      queue: async (work, facts) => {
         mayBeQueued = true
-        await this.#queue(jobId, work)
+        await this.#queue(jobId, work, facts)
       },
       release: async () => {
         // A job that may be queued keeps its slot: the worker that ends it frees the slot.
@@ -65,13 +73,51 @@ export class RedisBulkJobs implements BulkJobs {
     }
   }
 
-  async #queue(jobId: string, work: BulkWork): Promise<void> {
+  #claim(tenantId: string, key: string, jobId: string): Promise<boolean> {
+    const { client } = this.#options
+    const exists = async (id: string) => (await this.#state(tenantId, id)) !== 'gone'
+    const name = keys.idempotencyKey(tenantId, 'bulk', key)
+    return answered(async () => (await claimName(client, name, jobId, { ttlMs: KEY_TTL_MS, exists })) === undefined)
+  }
+
+  /** `gone`: a reservation that has expired, or a job whose results have. */
+  async #state(tenantId: string, jobId: string): Promise<'reserved' | 'a job' | 'gone'> {
+    const { client } = this.#options
+    // A reservation stays until its job has ended. In this order, at least one of the two is found.
+    const reserved = await client.zscore(keys.openBulkJobsOf(tenantId), jobId)
+    if ((await client.exists(keys.bulkJob(jobId))) === 1) return 'a job'
+    return reserved === null ? 'gone' : 'reserved'
+  }
+
+  async repeated(tenantId: string, key: string): Promise<RepeatedBulk | 'receiving' | undefined> {
+    const { client } = this.#options
+    return answered(async () => {
+      const jobId = await client.get(keys.idempotencyKey(tenantId, 'bulk', key))
+      if (jobId === null) return undefined
+      const state = await this.#state(tenantId, jobId)
+      if (state === 'a job') {
+        const fingerprint = (await client.hget(keys.bulkJob(jobId), 'fingerprint')) ?? ''
+        // The process that queued it may have ended before the job was on disk.
+        await persisted(client)
+        return { jobId, fingerprint }
+      }
+      const until = Number(await client.zscore(keys.openBulkJobsOf(tenantId), jobId))
+      return state === 'reserved' && until > Date.now() ? 'receiving' : undefined
+    })
+  }
+
+  async #queue(jobId: string, work: BulkWork, { label, fingerprint }: BulkFacts = {}): Promise<void> {
     const { tenantId: tenant, ips, choices } = work
-    const record = { tenant, status: 'queued', current: 0, total: ips.length, work: JSON.stringify({ ips, choices }) }
+    const record = {
+      ...{ tenant, status: 'queued', current: 0, total: ips.length, work: JSON.stringify({ ips, choices }) },
+      ...(label !== undefined && { label }),
+      ...(fingerprint !== undefined && { fingerprint }),
+    }
     const names = [keys.bulkJob(jobId), keys.bulkJobs(), keys.openBulkJobsOf(tenant)]
     const { client } = this.#options
     const queued = async () => {
-      await queueBulkJobScript.run(client, names, [jobId, tenant, ...Object.entries(record).flat()])
+      const isQueued = await queueBulkJobScript.run(client, names, [jobId, tenant, ...Object.entries(record).flat()])
+      if (isQueued === 0) throw new UnavailableError('the request took too long: send it again')
       await persisted(client)
     }
     const run = () => answered(queued())
@@ -82,8 +128,10 @@ export class RedisBulkJobs implements BulkJobs {
   async find(tenantId: string, jobId: string): Promise<BulkJobState | undefined> {
     if (!JOB_ID.test(jobId)) return undefined
     const { client } = this.#options
-    const fields = ['tenant', 'status', 'current', 'total', 'results']
-    const [tenant, status, current, total, results] = await answered(client.hmgetBuffer(keys.bulkJob(jobId), ...fields))
+    const fields = ['tenant', 'status', 'current', 'total', 'results', 'label']
+    const [tenant, status, current, total, results, label] = await answered(
+      client.hmgetBuffer(keys.bulkJob(jobId), ...fields),
+    )
     if (tenant?.toString() !== tenantId) return undefined
     // A power failure must not undo it.
     await answered(persisted(client))
@@ -91,6 +139,7 @@ export class RedisBulkJobs implements BulkJobs {
       status: String(status) as BatchStatus,
       current: Number(current),
       total: Number(total),
+      label: label?.toString(),
       lines: results ? (await unzip(results)).toString() : undefined,
     }
   }

@@ -1,4 +1,4 @@
-import type { BatchJob, BatchJobList } from '../../../schemas/api/batch.ts'
+import type { BatchJob, BatchJobList, BatchStatus } from '../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../schemas/tenant.ts'
 
 /** An upload in progress. Nothing of it enters the pipeline before `complete`. */
@@ -14,8 +14,9 @@ export interface Upload {
    * Ends the body and queues the job in Redis. `received` is the number of lines. Rejects with `EmptyUploadError` when every line
    * is blank.
    * @param commit called right before the job is created; if it throws, `complete` rejects with that error and creates no job
+   * @param fingerprint of the request, for an upload with an idempotency key: see `RepeatedUpload`
    */
-  complete(commit?: () => void): Promise<{ readonly jobId: string; readonly received: number }>
+  complete(commit?: () => void, fingerprint?: string): Promise<{ readonly jobId: string; readonly received: number }>
   /** Discards the upload. May be called at any time, and repeatedly. */
   abort(): Promise<void>
 }
@@ -28,12 +29,24 @@ export interface FileFacts {
   readonly sourceId?: string | undefined
   /** Name of the file, for people. */
   readonly name?: string
+  /** The caller's name for the job. */
+  readonly label?: string | undefined
+  /** SHA-256 of the `Idempotency-Key` of its request. */
+  readonly idempotencyKey?: string | undefined
   /** Leaves the key `jobReceipt` with the job, which its maker deletes. It tells for ever that the job was created. Default: false. */
   readonly leavesReceipt?: boolean
   /** Begins only while fewer than half of the jobs of its tenant are open, so that its own uploads find room. One may always be. */
   readonly leavesRoom?: boolean
   /** Largest size as NDJSON. Default: the limit of the API. */
   readonly bytesMax?: number
+}
+
+/** The upload that became a job under an idempotency key. */
+export interface RepeatedUpload {
+  readonly jobId: string
+  readonly received: number
+  /** Digest of its body and options. */
+  readonly fingerprint: string
 }
 
 /** The upload has too many lines or bytes. Answers 413. */
@@ -52,6 +65,10 @@ export interface JobPage {
   readonly limit: number
   /** The page starts after this job. */
   readonly before: string | undefined
+  /** Lists only jobs with this status. */
+  readonly status?: BatchStatus | undefined
+  /** Lists only jobs with this label. */
+  readonly label?: string | undefined
 }
 
 /** Facts about jobs that only the dashboard shows. */
@@ -66,9 +83,20 @@ export interface BackgroundJobs extends Pick<BatchJobs, 'begin'> {
   fullBecause(tenantId: string, archived?: boolean): Promise<string | undefined>
 }
 
+/** The rejected lines of a job. */
+export interface RejectedOfJob {
+  /** Number of lines in `parts`. */
+  readonly kept: number
+  /** Whether the job has ended, and these are all of its rejected lines and lines with an invalid address. */
+  readonly complete: boolean
+  /** NDJSON of `RejectedLine`. Read it once. Throws when Redis does not answer, or they expire meanwhile. */
+  readonly parts: AsyncIterable<string>
+}
+
 export interface BatchJobs {
   /**
-   * Starts an upload. Rejects with `BackpressureError` when the tenant has too many open jobs.
+   * Starts an upload. Rejects with `BackpressureError` when the tenant has too many open jobs, and with `HttpError` 409 when another request
+   * with its idempotency key came first.
    * @param archived whether the tenant has an archive
    * @param addresses how addresses are stored; default: in full
    */
@@ -78,8 +106,21 @@ export interface BatchJobs {
    * @param sourceId only a job of this source
    */
   find(tenantId: string, jobId: string, sourceId?: string): Promise<BatchJob | undefined>
-  /** The tenant's jobs, newest first. Undefined when `before` is not a job of the tenant. */
+  /**
+   * The job that an earlier request with this idempotency key has become, in Redis and on disk. `receiving`: the request is still being
+   * received, or its process ended less than `UPLOAD_TTL_MS` ago. Undefined: there was none, or it left nothing.
+   * @param key SHA-256 of the key
+   */
+  repeated(tenantId: string, key: string): Promise<RepeatedUpload | 'receiving' | undefined>
+  /**
+   * The tenant's jobs, newest first. Undefined when `before` is not a job of the tenant. With a status or a label, a page may have fewer jobs
+   * than its limit, or none, and not be the last one.
+   */
   list(tenantId: string, page: JobPage): Promise<BatchJobList | undefined>
+  /**
+   * The rejected lines of a job so far. Undefined when the tenant has no job of this id; `expired` when they are no longer kept.
+   */
+  rejected(tenantId: string, jobId: string): Promise<RejectedOfJob | 'expired' | undefined>
   /**
    * Cancels a job: it becomes `failed` and is no longer open. Stored events stay, and events in the pipeline are still stored. The
    * feeder adds at most the chunks in flight. May be repeated.

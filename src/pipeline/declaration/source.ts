@@ -233,6 +233,16 @@ export interface ChunkCounts {
   readonly errors: readonly { readonly line: number; readonly detail: string }[]
   /** All rejected lines, ordered by the first occurrence of their reason. */
   readonly reasons: readonly RejectedGroup[]
+  /** The same lines, and those with an invalid address, as they are answered; at most as many as a job keeps. Default: none. */
+  readonly lines?: readonly RejectedPart[]
+}
+
+/** Some rejected lines of a chunk, in their order. */
+export interface RejectedPart {
+  /** Number of them. */
+  readonly lines: number
+  /** NDJSON of `RejectedLine`. */
+  readonly text: string
 }
 
 /** Lines of a chunk that were rejected for the same reason. */

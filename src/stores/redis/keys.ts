@@ -57,6 +57,9 @@ export const keys = {
   leaseShares: (name: string) => `${leased(name)}:shares`,
   /** String: the batch job of a file, by the file's SHA-256; expires. */
   uploadedFile: (tenantId: string, digest: string) => `{tenant:${tenantId}}:file:${digest}`,
+  /** String: the job of the request with this `Idempotency-Key`, by the SHA-256 of the key; expires. */
+  idempotencyKey: (tenantId: string, of: 'batch' | 'bulk', digest: string) =>
+    `{tenant:${tenantId}}:idempotency:${of}:${digest}`,
   /** Hash: process → its last report: milliseconds, then JSON. */
   reports: () => 'ipid:reports',
   /** Hash: store → JSON of when old events were last removed. */
@@ -84,6 +87,10 @@ export const keys = {
   spooledBytesOf: (tenantId: string) => `{batch}:spooled:${tenantId}`,
   /** Sorted set: the jobs of a tenant by time of receipt, milliseconds, while their records may exist. */
   batchesOf: (tenantId: string) => `{batch}:of:${tenantId}`,
+  /** Hash: job of a tenant → most bytes of its rejected lines, and `all`: their sum; expires. */
+  rejectedBytesOf: (tenantId: string) => `{batch}:rejected:${tenantId}`,
+  /** Sorted set: ended jobs of that hash, by the time at which their rejected lines expire, milliseconds; expires. */
+  rejectedUntil: (tenantId: string) => `{batch}:rejected-until:${tenantId}`,
   /** Sorted set: ended jobs, `TENANT JOB`, by the time at which their records expire, milliseconds. */
   endedBatches: () => '{batch}:ended',
   /** String: the number of chunks of a job that is being uploaded; expires after the upload has died. */
@@ -98,6 +105,8 @@ export const keys = {
   jobReceipt: (jobId: string) => `{job:${jobId}}:receipt`,
   /** List: the first bad lines of a job, as JSON. */
   jobErrors: (jobId: string) => `{job:${jobId}}:errors`,
+  /** List: rejected lines of a job, compressed NDJSON of `RejectedLine`; expires after the end of the job. */
+  jobRejected: (jobId: string) => `{job:${jobId}}:rejected`,
   /** Hash: the progress of a job in a partition, see `progressFields`. */
   jobProgress: (n: number, jobId: string) => `${partition(n)}:job:${jobId}`,
   /** Matches the progress of all jobs in all partitions. */

@@ -621,7 +621,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
   {
     name: 'advance-once',
     promise: 'a job advances once for a chunk',
-    file: 'src/pipeline/sources/batch/redis/advanceJob-4.lua',
+    file: 'src/pipeline/sources/batch/redis/advanceJob-5.lua',
     from: "if redis.call('HGET', KEYS[1], 'next') ~= ARGV[1] then\n  return 0",
     to: 'if false then\n  return 0',
     noticedBy: [['test/integration/batch-jobs.test.ts', 'a job advances once per chunk, however often asked']],
@@ -830,5 +830,21 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     from: '    if (touched.length > 0) {\n',
     to: '    if (touched.length > 0) {\n      await occurrences.forgetTouched(tenantId, touched)\n',
     noticedBy: [['test/extended/alert-evaluation.test.ts', 'a visit whose evaluation failed']],
+  },
+  {
+    name: 'claim-of-dead-upload',
+    promise: 'of two requests with one idempotency key, one becomes a job',
+    file: 'src/stores/redis/claimName-1.lua',
+    from: 'holder and holder ~= ARGV[1] and holder ~= ARGV[2]',
+    to: 'holder and holder == ARGV[2]',
+    noticedBy: [['test/integration/batch-repeats.test.ts', 'a key belongs to the first upload with it']],
+  },
+  {
+    name: 'expired-reservation',
+    promise: 'a bulk request that took too long queues no job beside the one of its repeat',
+    file: 'src/lookup/bulk/queueBulkJob-3.lua',
+    from: "if not redis.call('ZSCORE', KEYS[3], ARGV[1]) then",
+    to: 'if false then',
+    noticedBy: [['test/integration/bulk-jobs.test.ts', 'a reservation that has expired queues no job']],
   },
 ]

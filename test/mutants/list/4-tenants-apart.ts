@@ -19,6 +19,22 @@ export const TENANTS_APART: readonly Mutant[] = [
     noticedBy: [['test/unit/ingest/accept.test.ts', 'an event id has the same identity within a tenant']],
   },
   {
+    name: 'rejected-own-job',
+    promise: 'a tenant reads rejected lines of its own jobs only',
+    file: 'src/pipeline/sources/batch/redis/jobs.ts',
+    from: 'if (record.tenant_id !== tenantId) return undefined',
+    to: 'if (record.tenant_id === undefined) return undefined',
+    noticedBy: [['test/integration/batch-rejected.test.ts', 'each rejected line comes back once']],
+  },
+  {
+    name: 'rejected-text-masked',
+    promise: 'a tenant that stores no addresses has no texts of rejected lines',
+    file: 'src/pipeline/sources/batch/read-chunk.ts',
+    from: 'new RejectedLines(context.mask === undefined)',
+    to: 'new RejectedLines(true)',
+    noticedBy: [['test/unit/batch/read-chunk.test.ts', 'rejected lines have no text for a tenant']],
+  },
+  {
     name: 'cancel-own-job',
     promise: 'a tenant cancels its own jobs only',
     file: 'src/pipeline/sources/batch/redis/cancelJob-1.lua',

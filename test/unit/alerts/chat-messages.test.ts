@@ -4,11 +4,14 @@ import {
   type CompanyActivity,
   type DigestReason,
   digestMessage,
+  jobMessage,
   type Message,
   type MessageContext,
   messageOf,
   type ReportedCompany,
+  type ReportedJob,
   testMessage,
+  textOf,
   withActivity,
 } from '../../../src/alerts/messages.ts'
 import { slackBody, slackText } from '../../../src/alerts/sending/slack.ts'
@@ -21,6 +24,12 @@ const CONTEXT: MessageContext = {
   dashboardUrl: 'http://dash.example',
 }
 const EVIL = '<!channel> *[free](https://evil.example)* `x` _y_ \n|z'
+
+const JOB: ReportedJob = {
+  ...{ job_id: 'j1', status: 'completed', cancelled: false, label: 'crm', file_name: null },
+  ...{ received: 1_000, stored: 988, rejected: 11, invalid_ip: 1, started_at: null, ended_at: null },
+  progress_message: 'all 1000 events finished',
+}
 
 function aboutCompany(company: Partial<ReportedCompany>, activity?: Partial<CompanyActivity>): Message {
   const at = new Date(0).toISOString()
@@ -41,6 +50,8 @@ function digestOf(lines: number, total: number, name: string, reason: DigestReas
 
 const MESSAGES: readonly (readonly [about: string, message: Message])[] = [
   ['a test', testMessage(CONTEXT, 0)],
+  ['a test about uploads', testMessage(CONTEXT, 0, 'job.ended')],
+  ['an upload with markup', jobMessage('job.ended', { ...JOB, label: EVIL }, CONTEXT, 0)],
   ['a company without facts', aboutCompany({ domain: '' })],
   [
     'a company with long texts',
@@ -102,6 +113,22 @@ test('no name adds markup to a message of Slack or a card of Teams', () => {
     ...element.inlines.map(({ type }) => type),
   ])
   assert.deepEqual(new Set(types), new Set(['RichTextBlock', 'TextRun']), 'only these have no markup')
+})
+
+test('a message about an upload says how it ended', () => {
+  const saying = (job: Partial<ReportedJob>) => textOf(jobMessage('job.ended', { ...JOB, ...job }, CONTEXT, 0)).subject
+  assert.equal(saying({}), 'Upload crm is completed: 988 of 1,000 lines stored, 12 rejected')
+  assert.equal(
+    saying({ label: null, file_name: 'a.csv', rejected: 0, invalid_ip: 0 }),
+    'Upload a.csv is completed: 988 of 1,000 lines stored',
+  )
+  assert.equal(saying({ status: 'failed', cancelled: true }), 'Upload crm was cancelled')
+  assert.equal(
+    saying({ status: 'failed', progress_message: 'chunk 2 of 3 of the upload was lost' }),
+    'Upload crm failed: chunk 2 of 3 of the upload was lost',
+  )
+  const { blocks } = JSON.parse(slackBody(jobMessage('job.ended', JOB, CONTEXT, 0)))
+  assert.equal(blocks.at(-1).elements[0].text.text, 'Open uploads')
 })
 
 test('a digest is a short list with the number of the rest', () => {

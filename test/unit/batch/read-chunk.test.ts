@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
 import { test } from 'node:test'
 import { EventEnvelope } from '../../../schemas/api/event.ts'
 import { NOTHING_KNOWN } from '../../../src/enrichment/answers/answer.ts'
@@ -87,6 +88,10 @@ function whole(readings: readonly ChunkReading[]) {
     counts: { fed: sum('fed'), rejected: sum('rejected'), invalidIp: sum('invalidIp') },
     errors: readings.flatMap(({ counts }) => counts.errors),
     reasons: reasonsOf(readings),
+    lines: readings
+      .flatMap(({ counts }) => counts.lines ?? [])
+      .map(({ text }) => text)
+      .join(''),
     payloads: sorted(({ payloads }) => payloads).filter(({ row }) => !row.includes('\t!')),
   }
 }
@@ -122,6 +127,21 @@ test('lines of a chunk are read the same as alone, at their place in the upload'
       assert.deepEqual(whole([together]), { ...wanted, errors: wanted.errors.slice(0, together.counts.errors.length) })
     }
   }
+})
+
+test('rejected lines have no text for a tenant whose addresses are masked', () => {
+  const lines = ['{"ip":"192.0.2.1:443"}', '192.0.2.1', '{"ip":7,"x":"192.0.2.1"}', '{"ip":"192.0.2.1"}']
+  const chunk = { firstLine: 1, gaps: [], bytes: Buffer.from(lines.join('\n')) }
+  const keptOf = (variant: ChunkContext) =>
+    (readWhole(chunk, variant).counts.lines ?? []).map(({ text }) => text).join('')
+  const masked = keptOf({ ...context, mask: { keep: 'truncated', key: createSecretKey(Buffer.alloc(32)) } })
+  assert.equal(masked.trimEnd().split('\n').length, 3)
+  assert.doesNotMatch(masked, /192|text/)
+  const texts = keptOf(context)
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).text)
+  assert.deepEqual(texts, lines.slice(0, 3))
 })
 
 test('chunks that are read in turns are read the same as alone', () => {

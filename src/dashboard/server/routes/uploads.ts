@@ -21,6 +21,7 @@ import { isEncoding } from '../../../pipeline/sources/batch/files/encoding.ts'
 import type { FileChoice } from '../../../pipeline/sources/batch/files/event-file.ts'
 import { shownFileName } from '../../../pipeline/sources/batch/files/file-name.ts'
 import { previewFile } from '../../../pipeline/sources/batch/files/preview.ts'
+import { rejectedAnswer } from '../../../pipeline/sources/batch/job-routes.ts'
 import { receiveUpload } from '../../../pipeline/sources/batch/receive-upload.ts'
 import type { UploadedFiles } from '../../../pipeline/sources/batch/redis/uploaded-files.ts'
 import { CHOICE_MAX_BYTES, readChoice } from '../choice-line.ts'
@@ -38,7 +39,14 @@ export interface UploadDependencies {
 }
 
 export function uploadRoutes(parts: UploadDependencies): DashboardRoute[] {
-  return [listRoute(parts), jobRoute(parts), cancelRoute(parts), previewRoute(parts), uploadRoute(parts)]
+  return [
+    listRoute(parts),
+    jobRoute(parts),
+    rejectedRoute(parts),
+    cancelRoute(parts),
+    previewRoute(parts),
+    uploadRoute(parts),
+  ]
 }
 
 /** `GET /api/tenants/:tenant/uploads` */
@@ -70,6 +78,19 @@ function jobRoute({ jobs }: UploadDependencies): DashboardRoute {
     method: 'GET',
     path: '/api/tenants/:tenant/uploads/:job',
     handle: async ({ tenant, parameters }) => json(foundJob(await jobs.find(tenant.id, parameters.job!))),
+  })
+}
+
+/** `GET /api/tenants/:tenant/uploads/:job/rejected`: a file of the rejected lines, as the API answers them. */
+function rejectedRoute({ jobs }: UploadDependencies): DashboardRoute {
+  return route({
+    method: 'GET',
+    path: '/api/tenants/:tenant/uploads/:job/rejected',
+    async handle({ tenant, parameters }) {
+      const answer = rejectedAnswer(await jobs.rejected(tenant.id, parameters.job!))
+      const disposition = `attachment; filename="rejected-${parameters.job}.ndjson"`
+      return { ...answer, headers: { ...answer.headers, 'content-disposition': disposition } }
+    },
   })
 }
 

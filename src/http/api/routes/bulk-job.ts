@@ -33,11 +33,11 @@ export function bulkJobRoute(bulkJobs: BulkJobs): Route {
   }
 }
 
-function jobJson(jobId: string, { status, current, total, lines }: BulkJobState): string {
+function jobJson(jobId: string, { status, current, total, lines, label }: BulkJobState): string {
   const results = lines === undefined ? 'null' : `[${lines.trimEnd().replaceAll('\n', ',')}]`
   return (
     `{"job_id":${JSON.stringify(jobId)},"status":"${status}","progress_current":${current},` +
-    `"progress_total":${total},"results":${results}}`
+    `"progress_total":${total},${label === undefined ? '' : `"label":${JSON.stringify(label)},`}"results":${results}}`
   )
 }
 

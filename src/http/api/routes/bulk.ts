@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   BULK_LIMITS,
   BulkAccepted,
@@ -8,7 +9,7 @@ import {
 } from '../../../../schemas/api/bulk.ts'
 import type { LookupChoices } from '../../../../schemas/api/lookup.ts'
 import { tenantLookups } from '../../../enrichment/judge.ts'
-import type { BulkJobs } from '../../../lookup/bulk.ts'
+import type { BulkJobs, BulkWork } from '../../../lookup/bulk.ts'
 import { countAddresses, lookupLines } from '../../../lookup/lines.ts'
 import { resultForm } from '../../../lookup/result.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
@@ -19,6 +20,15 @@ import { HttpError } from '../../engine/http-error.ts'
 import { type HttpResponse, NDJSON_TYPE } from '../../engine/response.ts'
 import { qualityOf } from '../../route/accept.ts'
 import { assertObject } from '../../route/body-shape.ts'
+import {
+  assertRepeat,
+  IDEMPOTENCY_PARAMETER,
+  idempotencyKeyOf,
+  keyInUse,
+  REPLAYED,
+  REPLAYED_HEADER,
+} from '../../route/idempotency.ts'
+import { assertLabel } from '../../route/label.ts'
 import type { Operation } from '../../route/operation.ts'
 import { assertParameters, parseQuery, type Query } from '../../route/query.ts'
 import type { Route } from '../../route/route.ts'
@@ -50,13 +60,16 @@ export function bulkRoute(parts: BulkParts): Route {
       assertCount(request)
       assertSchema(validate, request)
       assertProviders(request, parts.lookups)
-      const { ips, mode = readMode(query), fields, redact, providers, deadline_ms, quality_min } = request
+      const { ips, mode = readMode(query), label, fields, redact, providers, deadline_ms, quality_min } = request
       const choices = { fields, redact, providers, deadline_ms, quality_min }
+      if (label !== undefined) assertLabel(label)
+      const key = idempotencyKeyOf(exchange.request.head)
       if (mode === 'async') {
         // A job would be kept for a day.
         if (caller.isTest) throw testKeyError('use mode=sync')
-        return queueJob(caller, ips, choices, parts)
+        return queueJob(caller, { ips, choices, label, key }, parts)
       }
+      if (label !== undefined) throw schemaError([{ path: 'label', message: 'is for mode=async' }])
       return respondNow(caller, ips, choices, prefersJson(exchange.request.head.accept), parts)
     },
   }
@@ -94,25 +107,37 @@ function prefersJson(accept: string): boolean {
   return qualityOf('application/json', accept) > qualityOf(NDJSON_TYPE, accept)
 }
 
-/** Reserves before it takes quota, so that a refused job costs no quota. */
-async function queueJob(
-  caller: Caller,
-  ips: readonly string[],
-  choices: LookupChoices,
-  { quota, bulkJobs }: BulkParts,
-): Promise<HttpResponse> {
+interface AsyncRequest extends Pick<BulkWork, 'ips' | 'choices'> {
+  readonly label: string | undefined
+  /** See `idempotencyKeyOf`. */
+  readonly key: string | undefined
+}
+
+/** Reserves before it takes quota, so that a refused job costs no quota. A repeat of a request with its idempotency key costs none. */
+async function queueJob(caller: Caller, request: AsyncRequest, { quota, bulkJobs }: BulkParts): Promise<HttpResponse> {
+  const { ips, choices, label, key } = request
   const tenantId = caller.tenant.id
-  const reservation = await bulkJobs.reserve(tenantId)
+  const fingerprint = key === undefined ? undefined : hash('sha256', JSON.stringify([ips, choices, label]))
+  const repeated = key === undefined ? undefined : await bulkJobs.repeated(tenantId, key)
+  if (repeated === 'receiving') throw keyInUse()
+  if (repeated !== undefined) {
+    assertRepeat(fingerprint!, repeated.fingerprint)
+    return accepted(repeated.jobId, await takeQuota(quota, caller, 0), REPLAYED)
+  }
+  const reservation = await bulkJobs.reserve(tenantId, key)
   try {
     const decision = await takeQuota(quota, caller, countAddresses(ips))
-    await reservation.queue({ tenantId, ips, choices })
-    const body = JSON.stringify({ job_id: reservation.jobId, status: 'queued' })
-    const location = `/v1/bulk/${reservation.jobId}`
-    return { status: 202, headers: { ...quotaHeaders(decision), location }, body }
+    await reservation.queue({ tenantId, ips, choices }, { label, fingerprint })
+    return accepted(reservation.jobId, decision)
   } catch (error) {
     await reservation.release().catch(() => {})
     throw error
   }
+}
+
+function accepted(jobId: string, decision: LimitDecision, more: Record<string, string> = {}): HttpResponse {
+  const headers = { ...quotaHeaders(decision), location: `/v1/bulk/${jobId}`, ...more }
+  return { status: 202, headers, body: JSON.stringify({ job_id: jobId, status: 'queued' }) }
 }
 
 /** Checks the number of addresses before their schema. */
@@ -139,8 +164,8 @@ const operation: Operation = {
     'mode=sync streams one line of JSON for each address, in their order, as fast as it is read, or one JSON text where accept ' +
     'prefers application/json. mode=async queues a job, ' +
     'whose results are kept for 24 hours. The options hold for each address. Every valid address counts 1 toward the daily ' +
-    'quota; a request that would exceed it is refused as a whole, 429. A body has at most 1 MiB. The number of queued and running jobs of a tenant is limited.',
-  parameters: queryParameters(BulkRequest.properties),
+    'quota; a request that would exceed it is refused as a whole, 429. An Idempotency-Key is for mode=async. A body has at most 1 MiB. The number of queued and running jobs of a tenant is limited.',
+  parameters: [...queryParameters(BulkRequest.properties), IDEMPOTENCY_PARAMETER],
   body: { schema: BulkRequest, example: { ips: ['203.0.113.7', '2001:db8::7', 'no address'] } },
   responses: {
     200: {
@@ -166,9 +191,9 @@ const operation: Operation = {
     202: {
       description: 'mode=async: the job is queued',
       schema: BulkAccepted,
-      headers: { ...QUOTA_HEADERS, Location: 'Path of the job' },
+      headers: { ...QUOTA_HEADERS, Location: 'Path of the job', ...REPLAYED_HEADER },
       example: { job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', status: 'queued' },
     },
   },
-  errors: [422],
+  errors: [409, 422],
 }

@@ -1,8 +1,9 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { BatchSummary } from '../../../../schemas/api/batch.ts'
-import { NOT_JSON } from '../../../pipeline/sources/batch/read-chunk.ts'
 import { CANCELLED, freeChunks, RECORD_TTL_MS } from '../../../pipeline/sources/batch/redis/job-record.ts'
+import { removeTexts } from '../../../pipeline/sources/batch/redis/kept-lines.ts'
+import { withoutQuote } from '../../../pipeline/sources/batch/rejected-lines.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
 import { keysLike } from '../../../stores/redis/nodes.ts'
@@ -22,34 +23,37 @@ export async function removeBatchJobs(client: RedisClient, tenantId: string, par
   let jobs = 0
   for (const id of await client.zrange(keys.batchesOf(tenantId), '0', '-1')) {
     jobs += await freeChunks(client, id, 'with record')
-    await client.del(keys.jobErrors(id))
+    await client.del(keys.jobErrors(id), keys.jobRejected(id))
     for (let partition = 0; partition < partitions; partition++) await client.del(keys.jobProgress(partition, id))
     await client.zrem(keys.endedBatches(), `${tenantId} ${id}`)
   }
   await client.del(keys.batchesOf(tenantId), keys.openJobsOf(tenantId), keys.spooledBytesOf(tenantId))
+  await client.del(keys.rejectedBytesOf(tenantId), keys.rejectedUntil(tenantId))
   return jobs
 }
 
 /**
- * Removes quotes of invalid lines from the summaries of a tenant's ended batch jobs, because a piece of a line does not
- * tell whose it is. Returns the number of jobs.
+ * Removes the texts of invalid lines, and quotes of them in summaries, from a tenant's ended batch jobs, because a line that cannot be read
+ * does not tell whose it is. Returns the number of jobs.
  */
 export async function removeQuotes(client: RedisClient, tenantId: string): Promise<number> {
   let jobs = 0
   for (const id of await client.zrange(keys.batchesOf(tenantId), '0', '-1')) {
-    const text = await client.hget(keys.job(id), 'summary')
-    if (text === null) continue
-    const summary = JSON.parse(text) as BatchSummary
-    const errors = summary.errors.map((error) => ({ ...error, detail: withoutQuote(error.detail) }))
-    const changed = JSON.stringify({ ...summary, errors })
-    if (changed === JSON.stringify(summary)) continue
-    jobs += Number(await replaceSummaryScript.run(client, [keys.job(id)], [text, changed]))
+    const hadTexts = await removeTexts(client, id)
+    const hadQuotes = await removeSummaryQuotes(client, id)
+    if (hadTexts || hadQuotes) jobs++
   }
   return jobs
 }
 
-function withoutQuote(detail: string): string {
-  return detail.startsWith(NOT_JSON) ? NOT_JSON : detail
+async function removeSummaryQuotes(client: RedisClient, id: string): Promise<boolean> {
+  const text = await client.hget(keys.job(id), 'summary')
+  if (text === null) return false
+  const summary = JSON.parse(text) as BatchSummary
+  const errors = summary.errors.map((error) => ({ ...error, detail: withoutQuote(error.detail) }))
+  const changed = JSON.stringify({ ...summary, errors })
+  if (changed === JSON.stringify(summary)) return false
+  return (await replaceSummaryScript.run(client, [keys.job(id)], [text, changed])) === 1
 }
 
 /**

@@ -1,11 +1,21 @@
 import { Type } from 'typebox'
-import { BATCH_LIST_LIMITS, BatchJob, JobList } from '../../../../schemas/api/batch.ts'
+import {
+  BATCH_LIMITS,
+  BATCH_LIST_LIMITS,
+  BATCH_STATUSES,
+  BatchJob,
+  BatchStatus,
+  JobList,
+  RejectedLine,
+} from '../../../../schemas/api/batch.ts'
 import { HttpError } from '../../../http/engine/http-error.ts'
+import { type HttpResponse, NDJSON_TYPE } from '../../../http/engine/response.ts'
 import { foundJob, foundPage } from '../../../http/route/job.ts'
 import type { Operation } from '../../../http/route/operation.ts'
 import { pathParameter } from '../../../http/route/path-parameter.ts'
 import { parseQuery, type Query, single } from '../../../http/route/query.ts'
 import { schemaError } from '../../../http/route/schema.ts'
+import type { RejectedOfJob } from '../../declaration/batch-jobs.ts'
 import type { SourceRoute } from '../../declaration/source.ts'
 
 function limitOf(query: Query): number {
@@ -24,6 +34,14 @@ function cursorOf(query: Query): string | undefined {
   throw schemaError([{ path: 'before', message: 'is the earlier name of cursor: give one of them' }])
 }
 
+function statusOf(query: Query): BatchStatus | undefined {
+  const text = single(query, 'status')
+  const status = BATCH_STATUSES.find((known) => known === text)
+  if (status === undefined && text !== undefined)
+    throw schemaError([{ path: 'status', message: `must be ${BATCH_STATUSES.join(', ')}` }])
+  return status
+}
+
 const RUNNING = {
   job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11',
   status: 'running',
@@ -33,10 +51,23 @@ const RUNNING = {
   progress_message: '400 of 1000 events finished, 12 rejected (ip is required)',
   rejected: 12,
   rejected_reasons: [{ reason: 'ip is required', count: 12, lines: [3, 17, 40, 41, 60] }],
+  rejected_lines: { kept: 12, complete: false, expires_at: null },
+  cancelled: false,
+  label: 'crm-export',
+  stored: 380,
+  started_at: '2026-11-22T08:00:01.000Z',
+  ended_at: null,
   problem: null,
   result_summary: null,
 }
-const CANCELLED = { ...RUNNING, status: 'failed', progress_message: 'cancelled' }
+const CANCELLED = {
+  ...RUNNING,
+  status: 'failed',
+  progress_message: 'cancelled',
+  rejected_lines: { kept: 12, complete: true, expires_at: '2026-11-23T08:00:09.000Z' },
+  cancelled: true,
+  ended_at: '2026-11-22T08:00:09.000Z',
+}
 const PARAMETERS = [
   {
     name: 'job_id',
@@ -50,7 +81,9 @@ const PARAMETERS = [
 const listOperation: Operation = {
   id: 'batchJobs',
   summary: 'Lists the batch jobs of the tenant, newest first',
-  description: 'An extension. A job is listed until 7 days after its end.',
+  description:
+    'An extension. A job is listed until 7 days after its end. With status or label, a page may have fewer jobs than limit, and not be the ' +
+    'last one: go on until next is null.',
   parameters: [
     {
       name: 'limit',
@@ -74,6 +107,8 @@ const listOperation: Operation = {
       schema: Type.String(),
       deprecated: true,
     },
+    { name: 'status', in: 'query', required: false, description: 'Only jobs with this status', schema: BatchStatus },
+    { name: 'label', in: 'query', required: false, description: 'Only jobs with this label', schema: Type.String() },
   ],
   responses: {
     200: {
@@ -112,6 +147,58 @@ const jobOperation: Operation = {
   errors: [404],
 }
 
+const { rejectedHours, rejectedLinesMax, rejectedBytesMax, rejectedTenantBytesMax } = BATCH_LIMITS
+
+const rejectedOperation: Operation = {
+  id: 'rejectedLines',
+  summary: 'Streams the rejected lines of a batch job',
+  description:
+    'An extension. One JSON object per line, in the order of the upload: lines that are no events, and those whose ip is no address. ' +
+    `Until the job has ended, those so far; then for ${rejectedHours} hours. The first ${rejectedLinesMax} lines of a job are kept, up to ` +
+    `${rejectedBytesMax / 2 ** 20} MiB compressed, and ${rejectedTenantBytesMax / 2 ** 20} MiB of the jobs of a tenant together. ` +
+    'The headers, and `rejected_lines` of the job, say whether these are all. Lines have no text for a tenant that does not store ' +
+    'addresses in full, and after an erasure.',
+  parameters: PARAMETERS,
+  responses: {
+    200: {
+      description: 'One rejected line per line; empty when there are none',
+      type: NDJSON_TYPE,
+      schema: RejectedLine,
+      headers: {
+        'X-Rejected-Lines': 'Number of lines in this answer',
+        'X-Rejected-Complete':
+          'true: the job has ended, and these are all of its rejected lines. false: not yet, or they passed a limit',
+      },
+      example: { line: 17, code: 'schema', detail: 'ip is required', text: '{"event_id":"a1"}' },
+    },
+  },
+  errors: [404],
+}
+
+/** `GET /v1/ingest/batch/{job_id}/rejected` */
+export const rejectedLinesRoute: SourceRoute = {
+  method: 'GET',
+  path: '/v1/ingest/batch/:job_id/rejected',
+  operation: rejectedOperation,
+  open({ jobs }) {
+    return async (exchange, caller) =>
+      rejectedAnswer(await jobs.rejected(caller.tenant.id, pathParameter(exchange.request, 'job_id')))
+  },
+}
+
+/** @throws HttpError 404 */
+export function rejectedAnswer(found: RejectedOfJob | 'expired' | undefined): HttpResponse {
+  const rejected = foundJob(found)
+  if (rejected === 'expired')
+    throw new HttpError(
+      'rejected_lines_expired',
+      `rejected lines are kept for ${rejectedHours} hours after the end of a job`,
+    )
+  const { kept, complete, parts } = rejected
+  const headers = { 'x-rejected-lines': String(kept), 'x-rejected-complete': String(complete) }
+  return { status: 200, type: NDJSON_TYPE, headers, body: parts }
+}
+
 /** `GET /v1/ingest/batch/{job_id}` */
 export const batchJobRoute: SourceRoute = {
   method: 'GET',
@@ -133,10 +220,12 @@ export const batchJobsRoute: SourceRoute = {
   open({ jobs }) {
     return async (exchange, caller) => {
       const query = parseQuery(exchange.request.query)
-      const before = cursorOf(query)
-      const listed = await jobs.list(caller.tenant.id, { limit: limitOf(query), before })
-      const page = foundPage(listed, query.has('before') ? 'before' : 'cursor')
-      return { status: 200, body: JSON.stringify({ ...page, next_cursor: page.next } satisfies JobList) }
+      const page = {
+        ...{ limit: limitOf(query), before: cursorOf(query) },
+        ...{ status: statusOf(query), label: single(query, 'label') },
+      }
+      const listed = foundPage(await jobs.list(caller.tenant.id, page), query.has('before') ? 'before' : 'cursor')
+      return { status: 200, body: JSON.stringify({ ...listed, next_cursor: listed.next } satisfies JobList) }
     }
   },
 }

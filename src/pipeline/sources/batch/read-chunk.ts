@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { BATCH_LIMITS } from '../../../../schemas/api/batch.ts'
+import { BATCH_LIMITS, type RejectedCode } from '../../../../schemas/api/batch.ts'
 import type { EventEnvelope } from '../../../../schemas/api/event.ts'
 import { OUTCOME_STATUS } from '../../../../schemas/outcome.ts'
 import { claimOf, judge } from '../../../enrichment/judge.ts'
@@ -22,9 +22,11 @@ import { scanEventLine } from '../live/scan-events.ts'
 import { sliceEvent } from '../live/slice-event.ts'
 import { LINE_FEED, TOO_LONG } from './line-chunker.ts'
 import { RejectedGroups } from './rejected-groups.ts'
+import { NOT_JSON, RejectedLines } from './rejected-lines.ts'
 
 /** White space of JSON. Chunks of earlier versions contain blank lines. */
 const BLANK = /^[ \t\r]*$/
+const CARRIAGE_RETURN = 13
 const TOO_LONG_TEXT = TOO_LONG.toString('utf8').trimEnd()
 
 /** Size of a slice, which ends with a line: half a millisecond of work. Its text and codes fit into the CPU's caches. */
@@ -74,6 +76,7 @@ class ChunkReader {
   readonly #errors: { line: number; detail: string }[] = []
   readonly #faults = new Map<string, number>()
   readonly #reasons = new RejectedGroups()
+  readonly #lines: RejectedLines
   #fed = 0
   #rejected = 0
   #invalidIp = 0
@@ -88,19 +91,21 @@ class ChunkReader {
     this.#chunk = chunk
     this.#context = context
     this.#isRaw = context.mask === undefined && !context.isJudged
+    this.#lines = new RejectedLines(context.mask === undefined)
     this.#line = chunk.firstLine
     this.#linesUntilGap = chunk.gaps[0]?.after ?? Number.POSITIVE_INFINITY
   }
 
   /**
-   * @param text contains the line from `start` to `end`; undefined: the line is not UTF-8
+   * @param text contains the line from `start` to `end`; bytes: the line is not UTF-8
    * @param codes of the text
    */
-  add(text: string | undefined, codes?: CodeUnits, start = 0, end = text?.length): void {
+  add(text: string | Buffer, codes?: CodeUnits, start = 0, end = text.length): void {
     const line = this.#nextLine()
-    const event = text === undefined ? undefined : scanEventLine(text, codes, start, end)
-    if (event === undefined) this.#readSlowly(line, text?.slice(start, end))
-    else this.#take(line, event, this.#context.archived === true ? bareLine(text!.slice(start, end), line) : '')
+    const event = typeof text === 'string' ? scanEventLine(text, codes, start, end) : undefined
+    if (typeof text !== 'string') this.#readSlowly(line, text)
+    else if (event === undefined) this.#readSlowly(line, text.slice(start, end))
+    else this.#take(line, event, text, start, end)
   }
 
   #nextLine(): number {
@@ -113,12 +118,12 @@ class ChunkReader {
     return this.#line++
   }
 
-  #readSlowly(line: number, raw: string | undefined): void {
-    if (raw !== undefined && BLANK.test(raw)) return
-    const text = raw === undefined ? undefined : bareLine(raw, line)
+  #readSlowly(line: number, raw: string | Buffer): void {
+    if (typeof raw === 'string' && BLANK.test(raw)) return
+    const text = typeof raw === 'string' ? bareLine(raw, line) : undefined
     const event = readEvent(text, this.#context)
     if (!('fault' in event)) {
-      this.#take(line, event, text!)
+      this.#take(line, event, raw as string, 0, raw.length)
       return
     }
     if (event.fault === 'no page') {
@@ -131,10 +136,16 @@ class ChunkReader {
     // The full detail quotes the line, so the reason must not include it.
     this.#reasons.add(event.fault === 'not JSON' ? NOT_JSON : event.detail, line)
     if (this.#errors.length < BATCH_LIMITS.errorsMax) this.#errors.push({ line, detail: event.detail })
+    this.#lines.add(
+      line,
+      CODES[event.fault],
+      event.detail,
+      NO_LINE.has(event.fault) ? undefined : (text ?? withoutReturn(raw as Buffer)),
+    )
   }
 
-  /** @param text of the line, for a tenant with an archive */
-  #take(line: number, event: ReadEvent, text: string): void {
+  /** @param text contains the line from `start` to `end` */
+  #take(line: number, event: ReadEvent, text: string, start: number, end: number): void {
     const context = this.#context
     const { tenantId, partitions } = context
     const address = parseAddress(event.ip)
@@ -145,11 +156,18 @@ class ChunkReader {
     const enrichment = isRaw && !context.archived ? undefined : judge(event, address, context.enricher)
     const partition = identity === NO_IDENTITY ? line % partitions : partitionOf(identity, partitions)
     if (context.archived) {
-      const received = { text, identity, eventId, status: statusOf(enrichment), isIdGenerated: false }
+      const received = {
+        text: bareLine(text.slice(start, end), line),
+        identity,
+        eventId,
+        status: statusOf(enrichment),
+        isIdGenerated: false,
+      }
       packerOf(this.#payloads, partition).add(identity, EnvelopeState.Raw, payloadOf(received, context).row)
     }
     if (address === undefined) {
       this.#invalidIp++
+      this.#lines.add(line, 'invalid_ip', NO_ADDRESS, bareLine(text.slice(start, end), line))
       return
     }
     this.#fed++
@@ -162,7 +180,7 @@ class ChunkReader {
     const { list: reasons } = this.#reasons
     return {
       ...{ fed: this.#fed, rejected: this.#rejected, invalidIp: this.#invalidIp, noPage: this.#noPage },
-      ...{ errors: this.#errors, reasons },
+      ...{ errors: this.#errors, reasons, lines: this.#lines.end() },
     }
   }
 
@@ -232,14 +250,14 @@ function outcomesOf(
   return counts
 }
 
-/** The lines as text, without line ends. A line that is not UTF-8 is undefined. */
-export function linesOf(bytes: Buffer): (string | undefined)[] {
+/** The lines as text, without line ends. A line that is not UTF-8 is its bytes. */
+export function linesOf(bytes: Buffer): (string | Buffer)[] {
   if (isUtf8(bytes)) return bytes.toString('utf8').split('\n')
-  const lines: (string | undefined)[] = []
+  const lines: (string | Buffer)[] = []
   for (let at = 0; at <= bytes.length; ) {
     const end = bytes.indexOf(LINE_FEED, at)
     const line = bytes.subarray(at, end < 0 ? bytes.length : end)
-    lines.push(isUtf8(line) ? line.toString('utf8') : undefined)
+    lines.push(isUtf8(line) ? line.toString('utf8') : line)
     if (end < 0) break
     at = end + 1
   }
@@ -252,8 +270,10 @@ function bareLine(raw: string, line: number): string {
   return line === 1 && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-/** Start of the detail of a line that is not JSON. The position of the error follows. */
-export const NOT_JSON = 'is not JSON'
+/** Removes a carriage return at the end of bytes that are not UTF-8. */
+function withoutReturn(bytes: Buffer): Buffer {
+  return bytes.at(-1) === CARRIAGE_RETURN ? bytes.subarray(0, -1) : bytes
+}
 
 /** The fault of a line: `fault` for the tables, `detail` for people. */
 interface LineFault {
@@ -268,6 +288,26 @@ interface LineFault {
     | 'no page'
   readonly detail: string
 }
+
+type Fault = LineFault['fault']
+
+/** For callers. A request that is no page view is not rejected. */
+const CODES: Readonly<Record<Fault, RejectedCode>> = {
+  'not UTF-8': 'not_utf8',
+  'too long': 'too_long',
+  'too deep': 'too_deep',
+  unreadable: 'unreadable',
+  'not JSON': 'not_json',
+  schema: 'schema',
+  'no address': 'no_address',
+  'no page': 'unreadable',
+}
+
+/** Faults of which the line itself is not here. */
+const NO_LINE: ReadonlySet<Fault> = new Set<Fault>(['too long', 'unreadable'])
+
+/** Detail of a line whose `ip` is no address. Quotes nothing. */
+const NO_ADDRESS = 'ip is not an IPv4 or IPv6 address'
 
 /** @param text undefined: the line is not UTF-8 */
 function readEvent(text: string | undefined, context: ChunkContext): ReadEvent | LineFault {

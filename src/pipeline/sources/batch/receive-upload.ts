@@ -8,6 +8,8 @@ interface UploadSteps {
   /** See `Upload.complete`. */
   readonly commit: () => void
   readonly file?: FileFacts
+  /** See `Upload.complete`. Called after the last byte. */
+  readonly fingerprint?: () => string
 }
 
 /**
@@ -19,13 +21,13 @@ export async function receiveUpload(
   jobs: BatchJobs,
   { id, archive, addresses }: Tenant,
   pieces: AsyncIterable<Buffer>,
-  { whole, commit, file }: UploadSteps,
+  { whole, commit, file, fingerprint }: UploadSteps,
 ): Promise<{ readonly jobId: string; readonly received: number }> {
   const upload = await jobs.begin(id, archive, addresses, file)
   try {
     for await (const bytes of pieces) await upload.write(bytes)
     await whole?.(upload.jobId)
-    return await upload.complete(commit)
+    return await upload.complete(commit, fingerprint?.())
   } catch (error) {
     // Keys that cannot be deleted now will expire. The client gets the first error.
     await upload.abort().catch(() => {})

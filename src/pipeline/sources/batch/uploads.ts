@@ -1,13 +1,24 @@
+import { createHash, type Hash } from 'node:crypto'
 import { Type } from 'typebox'
 import { BATCH_LIMITS, BatchAccepted } from '../../../../schemas/api/batch.ts'
 import { EventEnvelope } from '../../../../schemas/api/event.ts'
+import {
+  assertRepeat,
+  IDEMPOTENCY_PARAMETER,
+  idempotencyKeyOf,
+  keyInUse,
+  REPLAYED,
+  REPLAYED_HEADER,
+} from '../../../http/route/idempotency.ts'
+import { assertLabel, LABEL_PARAMETER } from '../../../http/route/label.ts'
 import type { Operation } from '../../../http/route/operation.ts'
-import { assertParameters, parseQuery } from '../../../http/route/query.ts'
+import { assertParameters, parseQuery, single } from '../../../http/route/query.ts'
 import type { Source, SourceRoute } from '../../declaration/source.ts'
 import { csvBody, csvChoice } from './csv-body.ts'
 import { FILE_LIMITS } from './files/converted-file.ts'
+import type { FileChoice } from './files/event-file.ts'
 import { DATE_ORDERS } from './files/timestamps.ts'
-import { batchJobRoute, batchJobsRoute, cancelBatchJobRoute } from './job-routes.ts'
+import { batchJobRoute, batchJobsRoute, cancelBatchJobRoute, rejectedLinesRoute } from './job-routes.ts'
 import { ndjsonBody } from './ndjson-body.ts'
 import { assertTextType } from './other-types.ts'
 import { readChunk } from './read-chunk.ts'
@@ -49,6 +60,8 @@ const uploadOperation: Operation = {
       schema: DATE_ORDER_SCHEMA,
       deprecated: true,
     },
+    LABEL_PARAMETER,
+    IDEMPOTENCY_PARAMETER,
   ],
   body: {
     type: 'application/x-ndjson',
@@ -60,11 +73,11 @@ const uploadOperation: Operation = {
     202: {
       description: 'The job is queued',
       schema: BatchAccepted,
-      headers: { Location: 'Path of the job' },
+      headers: { Location: 'Path of the job', ...REPLAYED_HEADER },
       example: { job_id: '0d9f5a52-6e0b-4d07-9a3e-1b1f4f6f9c11', status: 'queued', received: 1_000 },
     },
   },
-  errors: [422],
+  errors: [409, 422],
 }
 
 /** `POST /v1/ingest/batch` */
@@ -79,22 +92,55 @@ const uploadRoute: SourceRoute = {
       const { head, query } = exchange.request
       assertTextType(head.contentType)
       const choice = csvChoice(head.contentType, query)
-      const events = choice === undefined ? ndjsonBody(exchange.stream()) : csvBody(exchange.stream(), choice)
-      const { jobId, received } = await receiveUpload(jobs, caller.tenant, events, {
+      const label = single(parseQuery(query), 'label')
+      if (label !== undefined) assertLabel(label)
+      const idempotencyKey = idempotencyKeyOf(head)
+      const content = idempotencyKey === undefined ? undefined : contentOf(choice, label)
+      const body = content === undefined ? exchange.stream() : hashed(exchange.stream(), content)
+      const { id } = caller.tenant
+      const repeated = idempotencyKey === undefined ? undefined : await jobs.repeated(id, idempotencyKey)
+      if (repeated === 'receiving') throw keyInUse()
+      if (repeated !== undefined) {
+        for await (const _ of body);
+        assertParameters(uploadOperation, parseQuery(query))
+        assertRepeat(content!.digest('hex'), repeated.fingerprint)
+        return accepted(repeated, REPLAYED)
+      }
+      const events = choice === undefined ? ndjsonBody(body) : csvBody(body, choice)
+      const upload = await receiveUpload(jobs, caller.tenant, events, {
         whole: async () => assertParameters(uploadOperation, parseQuery(query)),
         commit: () => exchange.commit(),
-        ...(choice !== undefined && { file: { bytesMax: FILE_LIMITS.eventBytesMax } }),
+        file: { label, idempotencyKey, ...(choice !== undefined && { bytesMax: FILE_LIMITS.eventBytesMax }) },
+        ...(content !== undefined && { fingerprint: () => content.digest('hex') }),
       })
-      const headers = { location: `/v1/ingest/batch/${jobId}` }
-      return { status: 202, headers, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
+      return accepted(upload)
     }
   },
+}
+
+function accepted({ jobId, received }: { jobId: string; received: number }, more: Record<string, string> = {}) {
+  const headers = { location: `/v1/ingest/batch/${jobId}`, ...more }
+  return { status: 202, headers, body: JSON.stringify({ job_id: jobId, status: 'queued', received }) }
+}
+
+/** A digest of everything that decides what a job becomes. The decoded body counts: a client may compress a repeat in another way. */
+function contentOf(choice: FileChoice | undefined, label: string | undefined): Hash {
+  const { encoding, dateOrder, map } = choice ?? {}
+  const options = [choice?.format ?? 'ndjson', encoding ?? '', dateOrder ?? '', [...(map ?? [])], label ?? '']
+  return createHash('sha256').update(`${JSON.stringify(options)}\n`)
+}
+
+async function* hashed(pieces: AsyncIterable<Buffer>, content: Hash): AsyncGenerator<Buffer> {
+  for await (const bytes of pieces) {
+    content.update(bytes)
+    yield bytes
+  }
 }
 
 /** Uploads of NDJSON and CSV, and the batch jobs that they become. The dashboard's uploads use it too. */
 export const uploads: Source = {
   name: 'uploads',
   lane: 'batch',
-  routes: [uploadRoute, batchJobRoute, batchJobsRoute, cancelBatchJobRoute],
+  routes: [uploadRoute, batchJobRoute, batchJobsRoute, rejectedLinesRoute, cancelBatchJobRoute],
   read: readChunk,
 }

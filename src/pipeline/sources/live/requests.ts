@@ -22,7 +22,8 @@ const operation: Operation = {
   summary: 'Enriches and stores visitor events',
   description:
     'Takes 1 to 100 events in at most 1 MiB, and answers when all of them are stored. If one event does not fit the ' +
-    'schema, the whole request is refused. An event_id that is repeated within 7 days is answered ok and changes nothing.',
+    'schema, the whole request is refused. An event_id that is repeated within 7 days is answered ok and changes nothing. ' +
+    'The answer does not say so, because it is decided later: GET /v1/events/{event_id} shows the request_id of the stored one.',
   body: {
     schema: IngestRequest,
     example: { events: [{ ip: '203.0.113.7', event_id: '5d0a7c1e', event_type: 'page_view', platform: 'web' }] },

@@ -9,6 +9,7 @@ const PROBLEM = 'most of the 9 lines were not kept: 8 rejected (7 of them: sessi
 const job: BatchJob = {
   ...{ job_id: 'j1', status: 'completed', progress_pct: 100, progress_current: 9, progress_total: 9 },
   ...{ progress_message: 'all 9 events finished, 8 rejected', rejected: 8, problem: PROBLEM },
+  ...{ rejected_lines: null, cancelled: false, label: null, stored: 1, started_at: null, ended_at: null },
   rejected_reasons: [
     { reason: 'session_id must be an integer', count: 7, lines: [1, 2, 3, 4, 5] },
     { reason: 'is not JSON', count: 1, lines: [8] },
@@ -36,6 +37,11 @@ test('a job is shown with its rejected lines by reason, and no error is repeated
     '7 lines, first 1, 2, 3, 4, 5: session_id must be an integer',
     '10 lines, first 10, 11, 12, 13, 14: timestamp is wrong',
   ])
+  const kept = { kept: 8, complete: true, expires_at: null }
+  const named = printed((out) => printJob(out, { ...job, rejected_lines: kept }, bad))
+    .trimEnd()
+    .split('\n')
+  assert.equal(named.at(-1), '8 rejected lines, for a day: ./ipid batch rejected j1')
   assert.ok(lines.includes(`problem          ${PROBLEM}`))
   assert.ok(lines.includes('rejected         8') && lines.includes('unreadable       11'))
   const running: BatchJob = { ...job, status: 'running', result_summary: null, problem: null }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Type } from 'typebox'
 import { ALERT_TYPES } from '../../../../schemas/alert.ts'
-import { digestLine, digestMessage, messageOf, testMessage } from '../../../../src/alerts/messages.ts'
+import { digestLine, digestMessage, jobMessage, messageOf, testMessage } from '../../../../src/alerts/messages.ts'
 import { Components } from '../../../../src/http/api/openapi-components.ts'
 import { openApiDocuments } from '../../../support/openapi.ts'
 
@@ -120,9 +120,12 @@ test('the bodies of webhooks are as the document says, and have nothing else', (
   const errorsOf = validatorOf(closed(api))
   const example = testMessage(CONTEXT, AT)
   const { activity: _, company, ...data } = example.data
+  const testOfJob = testMessage(CONTEXT, AT, 'job.ended')
+  const ended = jobMessage('job.ended', testOfJob.data.job!, CONTEXT, AT)
   const messages = [
-    example,
-    ...ALERT_TYPES.map((type) =>
+    ...[example, testOfJob, ended],
+    digestMessage({ lines: [digestLine(ended)], total: 1, reason: 'limit' }, CONTEXT, AT, 'jobs'),
+    ...ALERT_TYPES.filter((type) => type !== 'job.ended').map((type) =>
       messageOf(
         type,
         {
@@ -136,7 +139,7 @@ test('the bodies of webhooks are as the document says, and have nothing else', (
     digestMessage({ lines: [digestLine(example)], total: 1, reason: 'weekly' }, CONTEXT, AT),
   ]
   assert.equal(data.segment, 'Keen')
-  assert.deepEqual(messages.map(({ type }) => type).sort(), Object.keys(api.webhooks as object).sort())
+  assert.deepEqual([...new Set(messages.map(({ type }) => type))].sort(), Object.keys(api.webhooks as object).sort())
   for (const message of messages) {
     const path = `#/webhooks/${message.type}/post/requestBody/content/application~1json/schema`
     assert.deepEqual(errorsOf(path, JSON.parse(JSON.stringify(message))), [], message.type)

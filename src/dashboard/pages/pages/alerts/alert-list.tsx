@@ -82,9 +82,13 @@ export function AlertList({ tenant, alerts, onAct }: AlertListProps) {
               </Text>
             ) : (
               <Dated at={fired.at}>
-                <CompanyLink tenant={tenant} id={fired.company_id} among={ids}>
-                  {fired.company_name}
-                </CompanyLink>
+                {fired.company_id === '' ? (
+                  <span>{fired.company_name}</span>
+                ) : (
+                  <CompanyLink tenant={tenant} id={fired.company_id} among={ids}>
+                    {fired.company_name}
+                  </CompanyLink>
+                )}
               </Dated>
             ),
         },

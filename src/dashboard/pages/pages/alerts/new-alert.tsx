@@ -34,6 +34,9 @@ import { KIND_WORDS } from './words.ts'
 
 const texts = TEXTS.alerts.new
 
+/** See `JOB_TYPE`. */
+const JOB = 'job.ended'
+
 type On = ListedAlert['on']
 type Kind = ListedAlert['to']
 
@@ -42,6 +45,7 @@ const OCCASIONS: Readonly<Record<On, string>> = {
   'company.returned': texts.occasions.returned,
   'segment.entered': texts.occasions.entered,
   'company.corrected': texts.occasions.corrected,
+  [JOB]: texts.occasions.jobEnded,
 }
 
 /** A form for a new alert, and the messages that it would have sent. The URL may choose the segment. */
@@ -87,11 +91,12 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
   const segment = segments?.find(({ segment_id: id }) => id === segmentId)
   const when = whenOf(on, afterDays, segment?.segment_id)
   const name = typedName ?? suggestedName(on, afterDays, segment?.name)
+  const mayBeWeekly = to === 'email' && on !== JOB
   const cannotEmail = to === 'email' && known?.can_email === false
   const submit = () =>
     creating.run(async () => {
       if (when === undefined) throw new Error(texts.chooseFirst)
-      const body: CreateAlertBody = { ...when, name, to, target, ...(to === 'email' && digest && { digest }) }
+      const body: CreateAlertBody = { ...when, name, to, target, ...(mayBeWeekly && digest && { digest }) }
       onCreated(await post<CreatedAlertAnswer>(`/api/tenants/${tenant}/alerts`, body))
     })
   const errorOf = (field: string) => (creating.field === field ? creating.error : undefined)
@@ -128,14 +133,20 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
               />
             )}
             {on === 'company.corrected' && <Text tone="soft">{texts.aboutCorrected}</Text>}
-            <SegmentChoice
-              tenant={tenant}
-              isNeeded={on === 'segment.entered'}
-              value={segment?.segment_id ?? ''}
-              error={errorOf('segment')}
-              onChange={setSegmentId}
-            />
-            <Trial tenant={tenant} when={when} />
+            {on === JOB ? (
+              <Text tone="soft">{texts.aboutJobs}</Text>
+            ) : (
+              <>
+                <SegmentChoice
+                  tenant={tenant}
+                  isNeeded={on === 'segment.entered'}
+                  value={segment?.segment_id ?? ''}
+                  error={errorOf('segment')}
+                  onChange={setSegmentId}
+                />
+                <Trial tenant={tenant} when={when} />
+              </>
+            )}
           </Stack>
         </Card>
         <Card title={texts.where}>
@@ -161,7 +172,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
               }}
             />
             {cannotEmail && <NoMail />}
-            {to === 'email' && !cannotEmail && (
+            {mayBeWeekly && !cannotEmail && (
               <Row>
                 <Segmented
                   label={texts.howOften}
@@ -174,7 +185,7 @@ function Form({ tenant, onCreated, onCancel }: FormProps) {
                 />
               </Row>
             )}
-            {to === 'email' && digest === 'weekly' && !cannotEmail && (
+            {mayBeWeekly && digest === 'weekly' && !cannotEmail && (
               <Text tone="soft" isSmall>
                 {texts.aboutWeekly(withZone('8:00'))}
               </Text>
@@ -212,7 +223,7 @@ function whenOf(on: On, afterDays: string, segmentId: string | undefined): TryAl
   return {
     on,
     ...(on === 'company.returned' && { after_days: days }),
-    ...(segmentId !== undefined && { segment_id: segmentId }),
+    ...(segmentId !== undefined && on !== JOB && { segment_id: segmentId }),
   }
 }
 
@@ -222,6 +233,7 @@ function suggestedName(on: On, afterDays: string, segment: string | undefined): 
     'company.returned': texts.names.returned(afterDays, segment),
     'segment.entered': segment === undefined ? '' : texts.names.entered(segment),
     'company.corrected': texts.names.corrected(segment),
+    [JOB]: texts.names.jobEnded,
   }
   return cutText(names[on], LABEL_CHARS_MAX)
 }

@@ -17,6 +17,8 @@ export function whenWords({ on, after_days: days, segment }: When): string {
       return texts.entered(name ?? '')
     case 'company.corrected':
       return name === undefined ? texts.corrected : texts.correctedIn(name)
+    case 'job.ended':
+      return texts.jobEnded
   }
 }
 
@@ -25,6 +27,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'company.returned': texts.types.returned,
   'segment.entered': texts.types.entered,
   'company.corrected': texts.types.corrected,
+  'job.ended': texts.types.jobEnded,
   'alert.test': texts.types.test,
   'alert.digest': texts.types.several,
   'digest.week': texts.types.week,

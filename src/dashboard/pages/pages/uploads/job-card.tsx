@@ -64,7 +64,7 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
           <Badge tone={TONES[status]}>{status}</Badge>
         )}
         <Grow>
-          <strong>{job.file_name ?? texts.lines(job.progress_total)}</strong>{' '}
+          <strong>{job.file_name ?? job.label ?? texts.lines(job.progress_total)}</strong>{' '}
           <Text as="span" tone="soft" isSmall>
             <code>{id}</code>
           </Text>
@@ -97,6 +97,14 @@ export function JobCard({ job, rate, path, onChange }: JobCardProps) {
         </Text>
       )}
       {job.rejected > 0 && <WrongLines job={job} />}
+      {job.rejected_lines !== null && job.rejected_lines.kept > 0 && !isOpen && (
+        <p>
+          <a href={`${path}/${id}/rejected`} download>
+            {texts.download}
+          </a>{' '}
+          <Soft>{job.rejected_lines.complete ? texts.allKept : texts.firstKept(job.rejected_lines.kept)}</Soft>
+        </p>
+      )}
       {error && <Problem error={error} />}
     </Card>
   )

@@ -145,6 +145,7 @@ export const alerts = {
       returned: 'a company returns after some days',
       entered: 'a company enters a segment',
       corrected: "a company's data is corrected",
+      jobEnded: 'an upload ends',
     },
     chooseFirst: 'Choose a segment first.',
     when: 'When',
@@ -152,6 +153,8 @@ export const alerts = {
     days: 'Days without a visit',
     aboutCorrected:
       'It reports when an earlier message turns out wrong: the company was renamed, merged or hidden, or its visits belong to another one.',
+    aboutJobs:
+      'It reports uploads of files, from here, the command line or the API, that are completed, fail or are cancelled.',
     where: 'Where',
     kind: 'Kind of destination',
     howOften: 'How often',
@@ -180,6 +183,7 @@ export const alerts = {
       returned: (days: string, segment?: string) => `Back after ${days} days${inSegment(segment)}`,
       entered: (segment: string) => `Enters ${segment}`,
       corrected: (segment?: string) => `Corrections${inSegment(segment)}`,
+      jobEnded: 'Uploads',
     },
     noSegment: (link: Wrap) =>
       parts`There is no segment yet. A segment is a saved filter: set filters on the list of ${link('companies')} and save them.`,
@@ -224,6 +228,7 @@ export const alerts = {
       returned: 'returned',
       entered: 'entered a segment',
       corrected: 'corrected',
+      jobEnded: 'ended',
       test: 'test',
       several: 'several companies',
       week: 'digest of the week',
@@ -243,6 +248,7 @@ export const alerts = {
     returned: (days: number | null, segment?: string) => `A company${inSegment(segment)} returns after ${days} days`,
     entered: (segment: string) => `A company enters ${segment}`,
     corrected: "A company's data is corrected",
+    jobEnded: 'An upload ends',
     correctedIn: (segment: string) => `The data of a company in ${segment} are corrected`,
   },
   table: {

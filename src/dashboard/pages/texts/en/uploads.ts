@@ -96,6 +96,9 @@ export const uploads = {
     waiting: (lines: number) => `${counted(lines, 'line')} ${lines === 1 ? 'waits' : 'wait'} to be processed`,
     linesOf: (lines: number, all: number) => `${number(lines)} of ${counted(all, 'line')}`,
     wrongCount: (lines: number) => `${counted(lines, 'line')} ${wasOrWere(lines)} wrong`,
+    download: 'Download rejected lines',
+    allKept: 'all of them, for 24 hours after the end of the job',
+    firstKept: (lines: number) => `only the first ${number(lines)} are kept`,
     line: (line: number, problem: string) => `Line ${number(line)}: ${problem}`,
     first: (lines: readonly string[]) => `(first ${lines.join(', ')})`,
     reasons: {

@@ -1,5 +1,5 @@
-import { Command } from 'commander'
-import { BATCH_LIST_LIMITS } from '../../../../../schemas/api/batch.ts'
+import { Command, Option } from 'commander'
+import { BATCH_LIST_LIMITS, BATCH_STATUSES } from '../../../../../schemas/api/batch.ts'
 import { InputError } from '../../../../run/errors.ts'
 import type { CliContext } from '../../../../terminal/context.ts'
 import { printJson } from '../../../../terminal/print.ts'
@@ -15,14 +15,17 @@ interface AccessOptions {
 interface ListOptions extends AccessOptions {
   readonly limit: string
   readonly before?: string
+  readonly status?: string
+  readonly label?: string
 }
 
-/** `ipid batch upload|list|show|cancel` */
+/** `ipid batch upload|list|show|rejected|cancel` */
 export function batchCommand(context: CliContext, setExitCode: (code: number) => void): Command {
   const command = new Command('batch')
   command.addCommand(uploadCommand(context, setExitCode))
   command.addCommand(listCommand(context))
   command.addCommand(showCommand(context, setExitCode))
+  command.addCommand(rejectedCommand(context))
   command.addCommand(cancelCommand(context))
   return command
 }
@@ -46,6 +49,7 @@ function uploadCommand(context: CliContext, setExitCode: (code: number) => void)
     .option('--date-order <order>', 'dmy or mdy: how to read a date like 01/02/2026 (default: leave out these rows)')
     .option('--encoding <name>', 'for example windows-1252 (default: UTF-8 or UTF-16)')
     .option('--format <format>', 'ndjson or csv (default: detected from the content)')
+    .option('--label <text>', 'a name for the job, up to 64 characters')
     .option('--wait', 'wait until the job has ended, and show its result; exit code 1 when lines were rejected')
     .option('--allow-rejected', 'with --wait: rejected lines are no failure')
   return withAccess(command).action(async (file: string, options: AccessOptions & UploadChoice) => {
@@ -61,6 +65,8 @@ function listCommand(context: CliContext): Command {
     .description('list the jobs of the tenant, newest first; a job is kept for 7 days after its end')
     .option('--limit <n>', 'most jobs to list, up to 100', '20')
     .option('--before <job>', 'continue after this job')
+    .addOption(new Option('--status <status>', 'only these jobs').choices(BATCH_STATUSES))
+    .option('--label <text>', 'only jobs with this label')
   return withAccess(command).action(async (options: ListOptions) => {
     const config = configOf(context, command)
     const limit = Number(options.limit)
@@ -68,7 +74,8 @@ function listCommand(context: CliContext): Command {
       throw new InputError(`--limit "${options.limit}": must be a whole number from 1 to ${BATCH_LIST_LIMITS.jobsMax}`)
     }
     const [{ printJobs }, { apiAccess }] = await Promise.all([import('./job-output.ts'), import('./api.ts')])
-    const page = await (await apiAccess(config, context, options)).list(limit, options.before)
+    const { before, status, label } = options
+    const page = await (await apiAccess(config, context, options)).list({ limit, before, status, label })
     if (options.json) printJson(context.stdout, page)
     else printJobs(context.stdout, page)
   })
@@ -96,6 +103,24 @@ function showCommand(context: CliContext, setExitCode: (code: number) => void): 
     if (options.json) printJson(context.stdout, job)
     else output.printJob(context.stdout, job)
     setExitCode(output.exitCodeOf(job))
+  })
+}
+
+interface RejectedOptions extends AccessOptions {
+  readonly out?: string
+}
+
+function rejectedCommand(context: CliContext): Command {
+  const command = new Command('rejected')
+    .description(
+      'write the rejected lines of a job as NDJSON, with their numbers and faults; kept for 24 hours after its end',
+    )
+    .argument('<job>')
+    .option('--out <file>', 'write to this file (default: standard output)')
+  return withAccess(command).action(async (jobId: string, options: RejectedOptions) => {
+    const config = configOf(context, command)
+    const [{ writeRejected }, { apiAccess }] = await Promise.all([import('./rejected.ts'), import('./api.ts')])
+    await writeRejected(await apiAccess(config, context, options), jobId, options, context)
   })
 }
 

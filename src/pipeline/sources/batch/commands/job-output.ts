@@ -37,6 +37,7 @@ export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRow
   const atRun = job.result_summary === null && job.rejected > 0 ? { rejected: job.rejected } : {}
   printPairs(out, [
     ['job', job.job_id],
+    ...(job.label ? [['label', job.label] as const] : []),
     ['status', job.status],
     ['progress', job.progress_message],
     ...(job.problem ? [['problem', job.problem] as const] : []),
@@ -45,6 +46,8 @@ export function printJob(out: NodeJS.WritableStream, job: BatchJob, bad?: BadRow
     ...(bad !== undefined && bad.count > 0 ? [['unreadable', bad.count] as const] : []),
   ])
   printReasons(out, [...(job.rejected_reasons ?? []), ...(bad?.reasons ?? [])], [...errors, ...(bad?.errors ?? [])])
+  const kept = job.rejected_lines?.kept ?? 0
+  if (kept > 0) printLine(out, `${numbered(kept, 'rejected line')}, for a day: ./ipid batch rejected ${job.job_id}`)
 }
 
 export function printJobs(out: NodeJS.WritableStream, { jobs, next }: BatchJobList): void {

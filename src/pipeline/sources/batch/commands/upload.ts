@@ -26,6 +26,7 @@ export interface UploadChoice {
   readonly encoding?: string
   readonly wait?: boolean
   readonly allowRejected?: boolean
+  readonly label?: string
   readonly json?: boolean
 }
 
@@ -45,7 +46,7 @@ export async function uploadFile(
   const source = await openSource(file, sourceChoice(choice), context, (bytes) => bar?.update(bytes), bad)
   // Handle Ctrl-C from here on: before, there is nothing to clean up.
   const { stop } = context.stopSignals()
-  const accepted = await send(api, source, bar, stop).catch((error: unknown) => {
+  const accepted = await send(api, source, choice.label, bar, stop).catch((error: unknown) => {
     if (error instanceof NoGoodRowsError) return error
     throw error
   })
@@ -86,6 +87,7 @@ export async function uploadFile(
 async function send(
   api: BatchApi,
   { body, gzip, bytes }: Source,
+  label: string | undefined,
   bar: SingleBar | undefined,
   stop: AbortSignal,
 ): Promise<BatchAccepted | undefined> {
@@ -101,7 +103,7 @@ async function send(
   })
   bar?.start(bytes ?? 0, 0)
   try {
-    return await Promise.race([api.upload(body, gzip), cancelled])
+    return await Promise.race([api.upload(body, gzip, label), cancelled])
   } finally {
     bar?.stop()
   }

@@ -53,7 +53,7 @@ export class LineSplitter {
 
   #textsOf(bytes: Buffer): (string | BadLine)[] {
     return linesOf(bytes).map((line) => {
-      if (line === undefined) return this.#notUtf8
+      if (typeof line !== 'string') return this.#notUtf8
       const text = line.endsWith('\r') ? line.slice(0, -1) : line
       const isTooLong = bytes.length > BATCH_LIMITS.lineMaxBytes && Buffer.byteLength(text) > BATCH_LIMITS.lineMaxBytes
       return isTooLong ? TOO_LONG : text

@@ -9,7 +9,9 @@ if job[1] ~= ARGV[1] then
   return -1
 end
 if job[2] == 'queued' or job[2] == 'running' then
-  redis.call('HSET', KEYS[1], 'status', 'failed', 'failure', ARGV[3])
+  local time = redis.call('TIME')
+  local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+  redis.call('HSET', KEYS[1], 'status', 'failed', 'failure', ARGV[3], 'ended_at', now)
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   return 1
 end

@@ -11,6 +11,7 @@ end
 if ARGV[2] ~= '' and redis.call('HGET', KEYS[1], 'next') ~= ARGV[2] then
   return 0
 end
-redis.call('HSET', KEYS[1], unpack(ARGV, 3))
+local time = redis.call('TIME')
+redis.call('HSET', KEYS[1], 'ended_at', string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)), unpack(ARGV, 3))
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1

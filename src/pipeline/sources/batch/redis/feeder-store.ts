@@ -12,7 +12,7 @@ import { tenantOf } from '../../../../tenants/redis/tenant-store.ts'
 import { proxiedOf, proxiedRemedy, proxiedText } from '../../../../tenants/sources/proxied.ts'
 import type { Lane } from '../../../declaration/lane.ts'
 import { entryOfJobs, groupsOfJobs, type Pipeline, readersOf, reasonsOfJobs } from '../../../declaration/pipeline.ts'
-import type { ChunkCounts, ChunkReading, LineChunk } from '../../../declaration/source.ts'
+import type { ChunkCounts, ChunkReading, LineChunk, RejectedPart } from '../../../declaration/source.ts'
 import { FILTERED_COUNT, IDENTIFIED } from '../../../declaration/stage.ts'
 import type { Block } from '../../../event/block.ts'
 import { packOutcomes } from '../../../event/outcomes.ts'
@@ -22,7 +22,7 @@ import type { RawEntry } from '../../../streams/entries.ts'
 import { levelOf } from '../../../streams/status.ts'
 import type { FeederStore, LaneLevel, OpenJob } from '../feeder-ports.ts'
 import { countedAtFeed, freeJob, RECORD_TTL_MS, readProgress } from './job-record.ts'
-import { unpackLines } from './packed-lines.ts'
+import { packLines, unpackLines } from './packed-lines.ts'
 import { rejectedReasons } from './rejected-reasons.ts'
 import { parseLineNumbers } from './upload-spool.ts'
 
@@ -42,7 +42,8 @@ interface RedisFeederStoreOptions {
 const OTHERS_EVERY_MS = 1_000
 const LANE: Lane = 'batch'
 
-const advanceJobScript = loadScript(import.meta.url, './advanceJob-4.lua')
+const advanceJobScript = loadScript(import.meta.url, './advanceJob-5.lua')
+const reserveRejectedScript = loadScript(import.meta.url, './reserveRejected-2.lua')
 const endJobScript = loadScript(import.meta.url, './endJob-1.lua')
 
 export class RedisFeederStore implements FeederStore {
@@ -204,22 +205,40 @@ export class RedisFeederStore implements FeederStore {
   }
 
   async advance(job: OpenJob, counts: ChunkCounts): Promise<boolean> {
-    const { fed, rejected, invalidIp, noPage = 0, errors, reasons } = counts
-    const { errorsMax, reasonsMax, reasonLinesMax } = BATCH_LIMITS
+    const { fed, rejected, invalidIp, noPage = 0, errors, reasons, lines = [] } = counts
+    const { errorsMax, reasonsMax, reasonLinesMax, rejectedLinesMax } = BATCH_LIMITS
     const counters = Object.entries({ fed, rejected, invalid_ip: invalidIp, ...(noPage > 0 && { no_page: noPage }) })
     const groups = reasons.map(({ reason, count, lines }) => [reason, count, lines.join()])
+    const packed = async ({ lines: count, text }: RejectedPart) => [count, await packLines(Buffer.from(text))] as const
+    const parts = await Promise.all(lines.map(packed))
+    const bytesMax = await this.#reserveRejected(job, parts)
+    const ofChunks = [keys.chunks(job.id), keys.jobErrors(job.id), keys.chunk(job.id, job.next)]
     this.#assertSameConnection()
     const result = await advanceJobScript.run(
       this.#options.client,
-      [keys.job(job.id), keys.chunks(job.id), keys.jobErrors(job.id), keys.chunk(job.id, job.next)],
+      [keys.job(job.id), ...ofChunks, keys.jobRejected(job.id)],
       [
-        ...[job.next, errorsMax, reasonsMax, reasonLinesMax],
+        ...[job.next, errorsMax, reasonsMax, reasonLinesMax, rejectedLinesMax, bytesMax, RECORD_TTL_MS],
         ...[counters.length, ...counters.flat()],
         ...[groups.length, ...groups.flat()],
+        ...[parts.length, ...parts.flat()],
         ...errors.map((error) => JSON.stringify(error)),
       ],
     )
     return result !== -1
+  }
+
+  /** How many bytes of rejected lines the job may have with these parts. Earlier chunks have advanced, so their bytes are in the record. */
+  async #reserveRejected({ id, tenantId }: OpenJob, parts: readonly (readonly [number, Buffer])[]): Promise<number> {
+    const { rejectedBytesMax, rejectedTenantBytesMax } = BATCH_LIMITS
+    if (parts.length === 0) return 0
+    const { client } = this.#options
+    const before = Number((await client.hget(keys.job(id), 'kept_bytes')) ?? 0)
+    const bytes = parts.reduce((sum, [, part]) => sum + part.length, before)
+    this.#assertSameConnection()
+    const names = [keys.rejectedBytesOf(tenantId), keys.rejectedUntil(tenantId)]
+    const args = [id, Math.min(bytes, rejectedBytesMax), rejectedTenantBytesMax, RECORD_TTL_MS]
+    return Number(await reserveRejectedScript.run(client, names, args))
   }
 
   async summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined> {

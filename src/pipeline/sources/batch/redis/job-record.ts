@@ -1,4 +1,4 @@
-import type { BatchJob, BatchStatus, BatchSummary } from '../../../../../schemas/api/batch.ts'
+import { BATCH_LIMITS, type BatchJob, type BatchStatus, type BatchSummary } from '../../../../../schemas/api/batch.ts'
 import { nounFor } from '../../../../run/counted.ts'
 import { assertSameConnection, lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
 import { keys, progressFields } from '../../../../stores/redis/keys.ts'
@@ -7,10 +7,12 @@ import { problemOf, type Rejections, rejectedText, rejectionsOf } from './reject
 
 /** A job's record is kept this long after its end (schemas/README.md, Batch jobs). */
 export const RECORD_TTL_MS = 7 * 86_400_000
+/** Rejected lines are kept this long after the end of their job. */
+export const REJECTED_TTL_MS = BATCH_LIMITS.rejectedHours * 3_600_000
 /** Failure text of a job that its tenant cancelled. */
 export const CANCELLED = 'cancelled'
 
-const releaseJobScript = loadScript(import.meta.url, './releaseJob-5.lua')
+const releaseJobScript = loadScript(import.meta.url, './releaseJob-7.lua')
 const freeChunksScript = loadScript(import.meta.url, './freeChunks-2.lua')
 const keepProgressScript = loadScript(import.meta.url, './keepProgress-1.lua')
 
@@ -28,9 +30,12 @@ export async function releaseJob(
   what: 'a job' | 'no job',
 ): Promise<void> {
   const open = [keys.openJobs(), keys.openJobsOf(tenantId)]
-  const names = [...open, keys.batchesOf(tenantId), keys.endedBatches(), keys.spooledBytesOf(tenantId)]
+  const names = [
+    ...[...open, keys.batchesOf(tenantId), keys.endedBatches(), keys.spooledBytesOf(tenantId)],
+    ...[keys.rejectedBytesOf(tenantId), keys.rejectedUntil(tenantId)],
+  ]
   const ttlMs = what === 'a job' ? RECORD_TTL_MS : ''
-  await releaseJobScript.run(client, names, [jobId, tenantId, ttlMs, keys.batchesOf('')])
+  await releaseJobScript.run(client, names, [jobId, tenantId, ttlMs, keys.batchesOf(''), REJECTED_TTL_MS])
 }
 
 /**
@@ -47,6 +52,8 @@ export async function freeJob(
   const failed = (await client.hget(keys.job(job.id), 'status')) === 'failed'
   await freeChunks(client, job.id)
   await client.del(keys.jobErrors(job.id))
+  // LT: a repeat does not keep them longer.
+  await client.pexpire(keys.jobRejected(job.id), REJECTED_TTL_MS, 'LT')
   for (let partition = 0; partition < partitions; partition++) {
     const progress = keys.jobProgress(partition, job.id)
     // Events of a failed job stay in the pipeline and still count here, so its progress expires later.
@@ -94,6 +101,7 @@ export function describeJob(
   jobId: string,
   record: Readonly<Record<string, string>>,
   { finished, byReason }: Pick<JobProgress, 'finished' | 'byReason'>,
+  nowMs: number,
 ): BatchJob {
   const status = record.status as BatchStatus
   const total = Number(record.received)
@@ -110,9 +118,38 @@ export function describeJob(
     progress_message: record.failure ?? messageOf(status, current, total, rejections),
     rejected: rejections.rejected,
     rejected_reasons: [...rejections.reasons],
+    rejected_lines: rejectedLinesOf(record, nowMs),
+    cancelled: record.failure === CANCELLED,
+    label: record.label ?? null,
+    stored: summary === null ? (byReason.get(progressFields.stored) ?? 0) : storedIn(summary),
+    started_at: timeOf(record.started_at),
+    ended_at: timeOf(record.ended_at),
     problem: status === 'failed' ? null : problemOf(total, rejections, Number(record.invalid_ip ?? 0)),
     result_summary: summary,
   }
+}
+
+function timeOf(ms: string | undefined): string | null {
+  return ms === undefined ? null : new Date(Number(ms)).toISOString()
+}
+
+/** Each line of a completed job is stored, or counted under exactly one name. */
+function storedIn({ processed, valid_ips: _, identified_ips: __, ...others }: BatchSummary): number {
+  const counts = Object.values(others).filter((value): value is number => typeof value === 'number')
+  return counts.reduce((rest, count) => rest - count, processed)
+}
+
+/** The kept lines of a job; null when they have expired, or were never kept: an earlier version ended it. */
+export function rejectedLinesOf(
+  record: Readonly<Record<string, string>>,
+  nowMs: number,
+): { readonly kept: number; readonly complete: boolean; readonly expires_at: string | null } | null {
+  const hasEnded = record.status === 'completed' || record.status === 'failed'
+  const expiresMs = Number(record.ended_at ?? 0) + REJECTED_TTL_MS
+  if (hasEnded && expiresMs <= nowMs) return null
+  const kept = Number(record.kept_lines ?? 0)
+  const all = Number(record.rejected ?? 0) + Number(record.invalid_ip ?? 0)
+  return { kept, complete: hasEnded && kept === all, expires_at: hasEnded ? timeOf(String(expiresMs)) : null }
 }
 
 function messageOf(status: BatchStatus, current: number, total: number, rejections: Rejections): string {

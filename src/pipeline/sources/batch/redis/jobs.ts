@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { BatchJob, BatchJobList, ListedBatchJob } from '../../../../../schemas/api/batch.ts'
+import { type BatchJob, type BatchJobList, IDEMPOTENCY, type ListedBatchJob } from '../../../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../../../schemas/tenant.ts'
+import { keyInUse } from '../../../../http/route/idempotency.ts'
 import type { Clock } from '../../../../run/clock.ts'
 import { BackpressureError } from '../../../../run/errors.ts'
+import { claimName } from '../../../../stores/redis/claimed-name.ts'
 import type { RedisClient } from '../../../../stores/redis/connect.ts'
 import { persisted } from '../../../../stores/redis/durability/persisted.ts'
 import { answeredOr } from '../../../../stores/redis/errors.ts'
@@ -14,10 +16,22 @@ import type {
   FileFacts,
   JobFiles,
   JobPage,
+  RejectedOfJob,
+  RepeatedUpload,
   Upload,
 } from '../../../declaration/batch-jobs.ts'
-import { CANCELLED, describeJob, freeJob, RECORD_TTL_MS, readProgress, releaseJob } from './job-record.ts'
+import {
+  CANCELLED,
+  describeJob,
+  freeJob,
+  RECORD_TTL_MS,
+  readProgress,
+  rejectedLinesOf,
+  releaseJob,
+} from './job-record.ts'
+import { keptParts } from './kept-lines.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
+import { uploadState } from './uploaded-files.ts'
 
 interface RedisBatchJobsOptions {
   /** A connection of kind `request`. Not the one of live events: uploads would delay them. */
@@ -34,6 +48,9 @@ interface RedisBatchJobsOptions {
 }
 
 const RETRY_AFTER_SECONDS = 10
+const KEY_TTL_MS = IDEMPOTENCY.hours * 3_600_000
+/** Jobs that one call of `list` looks at. With a filter, few of them may be listed. */
+const LOOKED_AT_MAX = 1_000
 const answered = answeredOr('the event store did not answer')
 const reserveJobScript = loadScript(import.meta.url, './reserveJob-3.lua')
 const cancelJobScript = loadScript(import.meta.url, './cancelJob-1.lua')
@@ -70,9 +87,41 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     })
     if (reserved === 0) throw new BackpressureError(fullText(openMax), RETRY_AFTER_SECONDS, 'jobs')
     const release = () => releaseJob(client, tenantId, jobId, 'no job')
+    if (file.idempotencyKey !== undefined && !(await this.#claim(tenantId, file.idempotencyKey, jobId))) {
+      await answered(async () => {
+        await client.del(keys.upload(jobId))
+        await release()
+      })
+      throw keyInUse()
+    }
     const context = { tenantId, archived, receivedAtMs }
     return new UploadSpool({
       ...{ client, jobId, context, addresses, file, deadlineMs, release, spoolBytesMax, closedBecause },
+    })
+  }
+
+  /**
+   * Claims an idempotency key for an upload, before its first byte. A claim is worth something only while the upload lives or once it is a job,
+   * and a dead upload never becomes a job. So of all uploads with one key, at most one does.
+   */
+  #claim(tenantId: string, key: string, jobId: string): Promise<boolean> {
+    const { client } = this.#options
+    const exists = async (id: string) => (await uploadState(client, id)) !== 'gone'
+    const name = keys.idempotencyKey(tenantId, 'batch', key)
+    return answered(async () => (await claimName(client, name, jobId, { ttlMs: KEY_TTL_MS, exists })) === undefined)
+  }
+
+  async repeated(tenantId: string, key: string): Promise<RepeatedUpload | 'receiving' | undefined> {
+    const { client } = this.#options
+    return answered(async () => {
+      const jobId = await client.get(keys.idempotencyKey(tenantId, 'batch', key))
+      if (jobId === null) return undefined
+      const state = await uploadState(client, jobId)
+      if (state !== 'a job') return state === 'uploading' ? 'receiving' : undefined
+      const [received, fingerprint] = await client.hmget(keys.job(jobId), 'received', 'fingerprint')
+      // The process that made the job may have ended before the job was on disk.
+      await persisted(client)
+      return { jobId, received: Number(received), fingerprint: fingerprint ?? '' }
     })
   }
 
@@ -98,28 +147,40 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     })
   }
 
-  async list(tenantId: string, { limit, before }: JobPage): Promise<BatchJobList | undefined> {
+  async list(tenantId: string, { limit, before, status, label }: JobPage): Promise<BatchJobList | undefined> {
     const { client } = this.#options
     return answered(async () => {
       const name = keys.batchesOf(tenantId)
       const rank = before === undefined ? -1 : await client.zrevrank(name, before)
       if (rank === null) return undefined
       const jobs: ListedBatchJob[] = []
+      let last: string | undefined
       // An unfinished upload is in the list, but has no record yet.
-      for (let at = rank + 1; jobs.length <= limit; at += limit) {
+      for (let at = rank + 1; jobs.length <= limit && at <= rank + LOOKED_AT_MAX; at += limit) {
         const ids = await client.zrevrange(name, at, at + limit - 1)
-        if (ids.length === 0) break
-        const found = await Promise.all(ids.map((id) => this.#read(tenantId, id)))
+        last = ids.at(-1)
+        if (last === undefined) break
+        const found = await Promise.all(ids.map((id) => this.#readIf(tenantId, id, { status, label })))
         for (const entry of found) {
           if (entry === undefined) continue
           jobs.push({ ...entry.job, received_at: new Date(entry.receivedAtMs).toISOString() })
         }
       }
       await persisted(client)
-      const isMore = jobs.length > limit
       const page = jobs.slice(0, limit)
-      return { jobs: page, next: isMore ? page.at(-1)!.job_id : null }
+      const next = jobs.length > limit ? page.at(-1)!.job_id : (last ?? null)
+      return { jobs: page, next }
     })
+  }
+
+  /** Reads a job if it has a status and a label. Most jobs without them cost one call. */
+  async #readIf(tenantId: string, jobId: string, { status, label }: Pick<JobPage, 'status' | 'label'>) {
+    if (status !== undefined || label !== undefined) {
+      const found = await this.#options.client.hmget(keys.job(jobId), 'status', 'label')
+      if (found[0] !== (status ?? found[0]) || found[1] !== (label ?? found[1])) return undefined
+    }
+    const entry = await this.#read(tenantId, jobId)
+    return entry === undefined || entry.job.status !== (status ?? entry.job.status) ? undefined : entry
   }
 
   async fileNames(tenantId: string, jobIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -129,6 +190,20 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
       return new Map(
         fields.flatMap(([tenant, name], i) => (tenant === tenantId && name != null ? [[jobIds[i]!, name]] : [])),
       )
+    })
+  }
+
+  async rejected(tenantId: string, jobId: string): Promise<RejectedOfJob | 'expired' | undefined> {
+    const { client, clock } = this.#options
+    return answered(async () => {
+      // In this order, the parts of all lines that the record counts are in the list.
+      const record = await client.hgetall(keys.job(jobId))
+      if (record.tenant_id !== tenantId) return undefined
+      const lines = rejectedLinesOf(record, clock.now())
+      const count = await client.llen(keys.jobRejected(jobId))
+      if (lines === null || (count === 0 && lines.kept > 0)) return 'expired'
+      await persisted(client)
+      return { ...lines, parts: keptParts(client, jobId, Number(record.kept_parts ?? 0)) }
     })
   }
 
@@ -151,12 +226,12 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     jobId: string,
     sourceId?: string,
   ): Promise<{ job: BatchJob; receivedAtMs: number } | undefined> {
-    const { client, partitions } = this.#options
+    const { client, partitions, clock } = this.#options
     // Progress comes first: it is deleted only once the record says `completed`, so the shown progress never decreases.
     const progress = await readProgress(client, partitions, jobId)
     const record = await client.hgetall(keys.job(jobId))
     if (record.tenant_id !== tenantId || (sourceId !== undefined && record.source_id !== sourceId)) return undefined
-    return { job: describeJob(jobId, record, progress), receivedAtMs: Number(record.received_at) }
+    return { job: describeJob(jobId, record, progress, clock.now()), receivedAtMs: Number(record.received_at) }
   }
 }
 

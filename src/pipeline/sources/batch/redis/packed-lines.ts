@@ -16,7 +16,7 @@ export function packLines(bytes: Buffer): Promise<Buffer> {
   return deflate(bytes, { level: 1 })
 }
 
-/** @throws when they are damaged */
-export function unpackLines(bytes: Buffer): Promise<Buffer> {
-  return inflate(bytes, { maxOutputLength: LINES_BYTES_MAX })
+/** @param maxBytes most bytes of them; default: of a chunk @throws when they are damaged */
+export function unpackLines(bytes: Buffer, maxBytes: number = LINES_BYTES_MAX): Promise<Buffer> {
+  return inflate(bytes, { maxOutputLength: maxBytes })
 }

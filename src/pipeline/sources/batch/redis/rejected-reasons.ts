@@ -1,6 +1,6 @@
 import type { BatchSummary, RejectedReason } from '../../../../../schemas/api/batch.ts'
 
-/** Prefix of the fields of a job's record that count by reason. See `advanceJob-4.lua`. */
+/** Prefix of the fields of a job's record that count by reason. See `advanceJob-5.lua`. */
 const FIELD = 'rejected:'
 const OTHERS = 'other reasons'
 const DEAD = 'could not be processed: see the dead letters'

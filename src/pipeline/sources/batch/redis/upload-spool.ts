@@ -178,7 +178,7 @@ export class UploadSpool implements Upload {
     )
   }
 
-  async complete(commit: () => void = () => {}): Promise<{ jobId: string; received: number }> {
+  async complete(commit: () => void = () => {}, fingerprint?: string): Promise<{ jobId: string; received: number }> {
     const { client, jobId, context, addresses, file } = this.#options
     this.#chunker.end()
     await Promise.all(this.#inFlight)
@@ -191,6 +191,8 @@ export class UploadSpool implements Upload {
     const choices = { ...(archived ? { archived: 1 } : {}), ...(addresses === 'full' ? {} : { addresses }) }
     const named = {
       ...(file.name === undefined ? {} : { file_name: file.name }),
+      ...(file.label === undefined ? {} : { label: file.label }),
+      ...(fingerprint === undefined ? {} : { fingerprint }),
       ...(file.source === undefined ? {} : { source: file.source }),
       ...(file.sourceId === undefined ? {} : { source_id: file.sourceId }),
     }

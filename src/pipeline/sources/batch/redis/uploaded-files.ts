@@ -1,10 +1,9 @@
+import { claimName } from '../../../../stores/redis/claimed-name.ts'
 import type { RedisClient } from '../../../../stores/redis/connect.ts'
 import { answeredOr } from '../../../../stores/redis/errors.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
-import { loadScript } from '../../../../stores/redis/scripts.ts'
 import { RECORD_TTL_MS } from './job-record.ts'
 
-const claimFileScript = loadScript(import.meta.url, './claimFile-1.lua')
 const answered = answeredOr('the event store did not answer')
 
 /**
@@ -26,20 +25,17 @@ export class UploadedFiles {
    * @throws UnavailableError
    */
   claim(tenantId: string, digest: string, jobId: string, known = ''): Promise<string | undefined> {
-    return answered(async () => {
-      for (let replaced = known; ; ) {
-        const args = [jobId, replaced, RECORD_TTL_MS]
-        const holder = String(await claimFileScript.run(this.#client, [keys.uploadedFile(tenantId, digest)], args))
-        if (holder === '') return undefined
-        if (await this.#exists(holder)) return holder
-        replaced = holder
-      }
-    })
+    const client = this.#client
+    const exists = async (id: string) => (await uploadState(client, id)) !== 'gone'
+    const key = keys.uploadedFile(tenantId, digest)
+    return answered(() => claimName(client, key, jobId, { ttlMs: RECORD_TTL_MS, known, exists }))
   }
+}
 
-  /** False for a dead upload: it never became a job. */
-  async #exists(jobId: string): Promise<boolean> {
-    // One script deletes the upload's key and writes the record. In this order, at least one of the two is found.
-    return (await this.#client.exists(keys.upload(jobId))) + (await this.#client.exists(keys.job(jobId))) > 0
-  }
+/** `gone`: a dead upload, which never becomes a job, or a job whose record has expired. */
+export async function uploadState(client: RedisClient, jobId: string): Promise<'uploading' | 'a job' | 'gone'> {
+  // One script deletes the upload's key and writes the record. In this order, at least one of the two is found.
+  const isUploading = (await client.exists(keys.upload(jobId))) === 1
+  if ((await client.exists(keys.job(jobId))) === 1) return 'a job'
+  return isUploading ? 'uploading' : 'gone'
 }

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
+import { BATCH_LIMITS, type RejectedLine } from '../../schemas/api/batch.ts'
+import { EventEnvelope } from '../../schemas/api/event.ts'
+import { removeBatchJobs, removeQuotes } from '../../src/operations/erasure/redis/jobs.ts'
+import type { RejectedOfJob } from '../../src/pipeline/declaration/batch-jobs.ts'
+import type { ChunkCounts } from '../../src/pipeline/declaration/source.ts'
+import { compileValidator } from '../../src/pipeline/event/validator.ts'
+import type { OpenJob } from '../../src/pipeline/sources/batch/feeder-ports.ts'
+import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
+import { RECORD_TTL_MS } from '../../src/pipeline/sources/batch/redis/job-record.ts'
+import type { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
+import { completed, enricher, PARTITIONS, startBatch, startFeeder, upload } from '../support/batch.ts'
+import { quiet, startWorker } from '../support/pipeline.ts'
+import { until } from '../support/until.ts'
+
+const check = compileValidator(EventEnvelope)
+
+async function rejectedOf(jobs: RedisBatchJobs, tenant: string, jobId: string) {
+  const found = (await jobs.rejected(tenant, jobId)) as RejectedOfJob
+  let text = ''
+  for await (const part of found.parts) text += part
+  const lines = text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as RejectedLine)
+  return { kept: found.kept, complete: found.complete, lines }
+}
+
+/** A feeder whose process ends at each chunk, once before the job advances and once before it knows so. */
+class DyingStore extends RedisFeederStore {
+  readonly #ends = new Map<number, number>()
+  override async advance(job: OpenJob, counts: ChunkCounts): Promise<boolean> {
+    const ends = this.#ends.get(job.next) ?? 0
+    this.#ends.set(job.next, ends + 1)
+    if (ends === 0) throw new Error('ended before')
+    const result = await super.advance(job, counts)
+    if (ends === 1) throw new Error('ended after')
+    return result
+  }
+}
+
+test('each rejected line comes back once, whenever a feeder ends', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  const feeding = quiet(connectRedis(redis.url, { name: 'test-dying', kind: 'loop' }))
+  t.after(() => feeding.disconnect())
+  const store = new DyingStore({ client: feeding, pipeline: ingest, partitions: PARTITIONS })
+  const lines: string[] = []
+  const wanted: [line: number, code: string, text: string | undefined][] = []
+  const reject = (text: string, code: string) => {
+    lines.push(text)
+    wanted.push([lines.length, code, text])
+  }
+  for (let i = 0; i < 14_000; i++) {
+    if (i % 100 === 1) reject(`nonsense ${i} "é"`, 'not_json')
+    if (i % 100 === 2) reject(`{"ip":"192.0.2.1","session_id":"${i}"}`, 'schema')
+    if (i % 100 === 3) reject(`{"ip":"nowhere","event_id":"n${i}"}`, 'invalid_ip')
+    if (i % 500 === 4) reject(`${'['.repeat(200)}${']'.repeat(200)}`, 'too_deep')
+    lines.push(`{"ip":"192.0.2.${i % 200}","event_id":"e${i}"}`)
+  }
+  const jobId = await upload(jobs, 'acme', lines.join('\r\n'))
+  assert.deepEqual((await jobs.find('acme', jobId))!.rejected_lines, { kept: 0, complete: false, expires_at: null })
+  const stopFeeder = await startFeeder(redis, 1_000_000, { store, check })
+  const job = await completed(client, jobs, 'acme', jobId)
+  const found = await rejectedOf(jobs, 'acme', jobId)
+  assert.deepEqual(
+    found.lines.map(({ line, code, text }) => [line, code, text]),
+    wanted,
+  )
+  assert.deepEqual([found.kept, found.complete], [wanted.length, true])
+  assert.match(found.lines[0]!.detail, /^is not JSON: /)
+  assert.equal(found.lines[1]!.detail, 'session_id must be an integer')
+  const { kept, complete, expires_at } = job.rejected_lines!
+  assert.deepEqual([kept, complete], [wanted.length, true])
+  assert.equal(Date.parse(expires_at!) - Date.parse(job.ended_at!), 86_400_000)
+  assert.ok(Date.parse(job.started_at!) <= Date.parse(job.ended_at!))
+  assert.deepEqual([job.stored, job.cancelled, job.label], [14_000, false, null])
+  assert.ok((await jobs.rejected('other', jobId)) === undefined, "another tenant's job")
+  const ttlMs = await until(
+    () => client.pttl(keys.jobRejected(jobId)),
+    (ms) => ms <= 86_400_000,
+  )
+  assert.ok(ttlMs > 0.9 * 86_400_000)
+  await client.del(keys.jobRejected(jobId))
+  assert.equal(await jobs.rejected('acme', jobId), 'expired')
+  await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('lines that are not UTF-8 come back as bytes, and lines that were not stored without text', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  const stopFeeder = await startFeeder(redis)
+  const bad = Buffer.from('{"ip":"192.0.2.1","x":"\xff"}', 'latin1')
+  const tooLong = Buffer.alloc(BATCH_LIMITS.lineMaxBytes + 10, 'x')
+  const begun = await jobs.begin('acme')
+  for (const part of [bad, Buffer.from('\r\n\n'), tooLong, Buffer.from('\n{"ip":"192.0.2.1"}')]) await begun.write(part)
+  const { jobId } = await begun.complete()
+  await completed(client, jobs, 'acme', jobId)
+  const { lines } = await rejectedOf(jobs, 'acme', jobId)
+  assert.deepEqual(lines, [
+    { line: 1, code: 'not_utf8', detail: 'is not UTF-8', text_base64: bad.toString('base64') },
+    { line: 3, code: 'too_long', detail: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` },
+  ])
+  await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('a job keeps its first rejected lines up to its limit, and says that these are not all', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const stopFeeder = await startFeeder(redis)
+  const { rejectedLinesMax, rejectedTenantBytesMax } = BATCH_LIMITS
+  const jobId = await upload(jobs, 'acme', 'x\n'.repeat(rejectedLinesMax + 50_000))
+  const job = await completed(client, jobs, 'acme', jobId)
+  assert.equal(job.rejected, rejectedLinesMax + 50_000)
+  const found = await rejectedOf(jobs, 'acme', jobId)
+  assert.deepEqual([found.kept, found.complete, found.lines.length], [rejectedLinesMax, false, rejectedLinesMax])
+  assert.deepEqual([found.lines[0]!.line, found.lines.at(-1)!.line], [1, rejectedLinesMax])
+  assert.equal(job.rejected_lines!.complete, false)
+  const kept = await client.memory('USAGE', keys.jobRejected(jobId))
+  assert.ok(kept! < 4_000_000, `${kept} bytes`)
+
+  // The tenant has a limit too; what expires makes room again.
+  const bytes = keys.rejectedBytesOf('acme')
+  assert.equal(await client.hget(bytes, 'all'), await client.hget(bytes, jobId))
+  await client.hset(bytes, 'all', rejectedTenantBytesMax, 'earlier', rejectedTenantBytesMax)
+  await client.zadd(keys.rejectedUntil('acme'), Date.now() + 60_000, 'earlier')
+  const full = await upload(jobs, 'acme', 'nonsense')
+  await completed(client, jobs, 'acme', full)
+  assert.deepEqual(await rejectedOf(jobs, 'acme', full), { kept: 0, complete: false, lines: [] })
+  await client.zadd(keys.rejectedUntil('acme'), 1, 'earlier')
+  const after = await upload(jobs, 'acme', 'nonsense')
+  await completed(client, jobs, 'acme', after)
+  assert.equal((await rejectedOf(jobs, 'acme', after)).complete, true)
+  assert.equal(await client.hexists(bytes, 'earlier'), 0)
+  const ttlMs = await client.pttl(bytes)
+  assert.ok(ttlMs > 0 && ttlMs <= RECORD_TTL_MS)
+  await stopFeeder()
+})
+
+test('an erasure removes the texts of rejected lines, and the removal of a tenant all of them', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const stopFeeder = await startFeeder(redis, 1_000_000, { check })
+  const jobId = await upload(jobs, 'acme', 'of a person\n{"ip":"nowhere","event_id":"of-another"}')
+  await completed(client, jobs, 'acme', jobId)
+  assert.equal(await removeQuotes(client, 'acme'), 1)
+  assert.equal(await removeQuotes(client, 'acme'), 0, 'may be repeated')
+  const { lines, complete } = await rejectedOf(jobs, 'acme', jobId)
+  assert.deepEqual(
+    lines.map(({ line, code, text }) => [line, code, text]),
+    [
+      [1, 'not_json', undefined],
+      [2, 'invalid_ip', undefined],
+    ],
+  )
+  assert.doesNotMatch(JSON.stringify(lines), /person|another/)
+  assert.equal(complete, true)
+  await stopFeeder()
+  await removeBatchJobs(client, 'acme', PARTITIONS)
+  assert.deepEqual([...(await client.keys('{job:*')), ...(await client.keys('*rejected*'))], [])
+})
