@@ -6,11 +6,14 @@ import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import { type FixedContent, fixedContent, sendFixed } from '../../route/fixed-content.ts'
 import type { Route } from '../../route/route.ts'
+import { SAMPLES_STYLE, samplesHtml } from './samples.ts'
 
 /** The package of the page, whose files are served as they are. */
 const PACKAGE = 'swagger-ui-dist'
 
-const HTML = `<!doctype html>
+const SAMPLES_FILE = new URL('../../../client/samples.md', import.meta.url)
+
+const page = (samples: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -22,21 +25,31 @@ const HTML = `<!doctype html>
 <script src="docs/swagger-ui-bundle.js" defer></script>
 <script src="docs/start.js" defer></script>
 </head>
-<body><main id="docs"></main></body>
+<body>
+<main>
+${samples}
+<div id="docs"></div>
+</main>
+</body>
 </html>
 `
 
 /** Lines of a length that people read well, and no box around a single button. */
 const STYLE = `body { margin: 0; }
-#docs { max-width: 1100px; margin: 0 auto; }
+#docs, #samples { max-width: 1100px; margin: 0 auto; }
 .swagger-ui .scheme-container { box-shadow: none; }
-`
+${SAMPLES_STYLE}`
 
 /** Without `validatorUrl: null`, the page would send the document to a foreign server. */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
 dark.addEventListener('change', follow)
 follow()
+// Samples are for the address at which the reader is.
+const base = new URL('.', location.href).href.replace(/\\/$/, '')
+for (const sample of document.querySelectorAll('#samples pre')) {
+  sample.textContent = sample.textContent.replaceAll('http://127.0.0.1:8080', base)
+}
 SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#docs',
@@ -75,7 +88,7 @@ function readPackageFile(name: string): Promise<Buffer> {
   return readFile(join(dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`)), name))
 }
 
-/** `GET /docs`: the OpenAPI document as a page on which each operation can be tried. It needs no other server. */
+/** `GET /docs`: samples, and the OpenAPI document as a page on which each operation can be tried. It needs no other server. */
 export function docsRoutes(): Route[] {
   // Two megabytes, read at the first request.
   const contents = new Map<string, Promise<FixedContent>>()
@@ -88,15 +101,21 @@ export function docsRoutes(): Route[] {
     content.catch(() => contents.delete(name))
     return content
   }
-  let page: Promise<FixedContent> | undefined
+  let html: Promise<FixedContent> | undefined
   return [
     {
       method: 'GET',
       path: '/docs',
       access: 'open',
       async handle({ request }) {
-        page ??= fixedContent('text/html; charset=utf-8', Buffer.from(HTML))
-        return sendFixed(await page, request, HEADERS)
+        html ??= readFile(SAMPLES_FILE, 'utf8').then((samples) =>
+          fixedContent('text/html; charset=utf-8', Buffer.from(page(samplesHtml(samples)))),
+        )
+        // A failed read is tried again.
+        html.catch(() => {
+          html = undefined
+        })
+        return sendFixed(await html, request, HEADERS)
       },
     },
     {
