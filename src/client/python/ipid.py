@@ -35,6 +35,7 @@ from typing import (
     Set,
     Tuple,
     TypedDict,
+    TypeVar,
     Union,
     cast,
     get_args,
@@ -288,6 +289,9 @@ _AGENT = f"ipid-client-python/{__version__} python/{platform.python_version()}"
 _NDJSON = "application/x-ndjson"
 
 
+_T = TypeVar("_T")
+
+
 class _Answer(NamedTuple):
     status: int
     text: str
@@ -414,14 +418,14 @@ class _Transport:
     def with_retries(
         self,
         within: float,
-        read: Callable[[_Answer], Any],
+        read: Callable[[_Answer], _T],
         method: str,
         path: str,
         *,
         open_body: Callable[[], Any] = lambda: None,
         is_once: bool = False,
         **request: Any,
-    ) -> Any:
+    ) -> _T:
         """Makes attempts until one succeeds, the failure is not temporary, or the next wait would pass `within` seconds.
 
         `is_once`: a second request would be stored too, so it is repeated only when the first cannot have been taken.
@@ -450,7 +454,7 @@ def _late(timeout: float) -> IpidError:
 def _wait_of(error: IpidError, attempt: int) -> float:
     """Seconds until the next attempt: full jitter, and at least what the service asks for."""
     if error.retry_after is None:
-        return random.random() * min(_BACKOFF_MAX, _BACKOFF_FIRST * 2 ** min(attempt, 30))
+        return random.random() * min(_BACKOFF_MAX, _BACKOFF_FIRST * 2.0 ** min(attempt, 30))
     return error.retry_after + random.random() * min(_BACKOFF_FIRST, error.retry_after)
 
 
@@ -847,7 +851,7 @@ def _results_of(answer: _Answer, part: List[_Waiting]) -> List[EventResult]:
     body = answer.json()
     results = body.get("results") if isinstance(body, dict) else None
     if isinstance(results, list) and len(results) == len(part):
-        return results
+        return cast(List[EventResult], results)
     detail = "the answer has not one result for each event"
     raise IpidError("unexpected_answer", detail, status=answer.status, may_be_stored=True)
 
@@ -978,7 +982,7 @@ class Client:
 
         Options: `fields`, `redact`, `providers` ({"allow": [], "deny": []}), `deadline_ms`, `quality_min`.
         """
-        return self._call("POST", "/v1/lookup", {**options, "ip": ip})
+        return cast(Lookup, self._call("POST", "/v1/lookup", {**options, "ip": ip}))
 
     def bulk(self, ips: Sequence[str], **options: Any) -> List[LookupResult]:
         """Looks up to 512 addresses up, and returns their results in the same order. Options as of `lookup`."""
@@ -1020,7 +1024,7 @@ class Client:
             headers["content-encoding"] = "gzip"
         return self._transport.with_retries(
             self._call_retry_seconds,
-            _Answer.json,
+            lambda answer: cast(AcceptedUpload, answer.json()),
             "POST",
             f"/v1/ingest/batch{query}",
             open_body=lambda: open(path, "rb"),
@@ -1032,7 +1036,7 @@ class Client:
 
     def job(self, job_id: str) -> Job:
         """A batch job."""
-        return self._call("GET", f"/v1/ingest/batch/{_part(job_id)}")
+        return cast(Job, self._call("GET", f"/v1/ingest/batch/{_part(job_id)}"))
 
     def wait_for_job(
         self, job_id: str, timeout: Optional[float] = None, on_progress: Optional[Callable[[Job], None]] = None
@@ -1053,7 +1057,7 @@ class Client:
 
     def event(self, event_id: str) -> EventFate:
         """What became of an event."""
-        return self._call("GET", f"/v1/events/{_part(event_id)}")
+        return cast(EventFate, self._call("GET", f"/v1/events/{_part(event_id)}"))
 
     def companies(self, **filters: Any) -> Iterator[Company]:
         """All companies of a filter, page after page, in the order of their ids.
@@ -1071,7 +1075,8 @@ class Client:
 
     def company(self, company_id: str, days: Optional[int] = None) -> Dict[str, Any]:
         """A company and its last days: 1 to 366, default 30."""
-        return self._call("GET", f"/v1/companies/{_part(company_id)}{_query_of({'days': days})}")
+        path = f"/v1/companies/{_part(company_id)}{_query_of({'days': days})}"
+        return cast(Dict[str, Any], self._call("GET", path))
 
     def request(self, method: Literal["GET", "POST"], path: str, body: Any = None) -> Any:
         """Any other request of the API, with its key, its repeats and its errors. `body` is sent as JSON."""

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fault, IpidError } from './errors.ts'
 import { atExit, type Exiting } from './exit.ts'
 import { type Answer, jsonOf, type Transport } from './transport.ts'
@@ -318,10 +319,7 @@ export class EventQueue implements Exiting {
     for (;;) {
       const leftMs = this.#pausedUntilMs - Date.now()
       if (leftMs <= 0 || signal.aborted) return
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.min(leftMs, TIMER_MAX_MS)).unref()
-        signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
-      })
+      await sleep(Math.min(leftMs, TIMER_MAX_MS), undefined, { signal, ref: false }).catch(() => {})
     }
   }
 

@@ -1,7 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Ipid } from '../../../src/client/typescript/index.ts'
 import { onPath } from '../programs.ts'
 import { type DriverLine, type DriverTask, endsOf, type FailedEnd } from './task.ts'
@@ -69,6 +71,16 @@ export const CLIENTS: readonly TestedClient[] = [
     },
   },
 ]
+
+/** Runs lines of Python with a client as `client`; returns what they printed. */
+export async function runPython(
+  { url, key, dir }: { readonly url: string; readonly key: string; readonly dir: string },
+  lines: string,
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const head = `import os, sys\nsys.path.insert(0, ${JSON.stringify(dirname(PYTHON_FILE))})\nimport ipid\n`
+  const code = `${head}client = ipid.Client(${JSON.stringify(key)}, ${JSON.stringify(url)})\n${lines}`
+  return await promisify(execFile)(PYTHON!, ['-B', '-c', code], { cwd: dir })
+}
 
 function startPython(task: DriverTask): RunningDriver {
   const driver = fileURLToPath(new URL('driver.py', import.meta.url))

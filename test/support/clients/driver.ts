@@ -1,12 +1,11 @@
 /* Runs the TypeScript client for tests: reads what to do as JSON from standard input, and prints each end of an event as a line of JSON. */
-import { writeSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { Ipid } from '../../../src/client/typescript/index.ts'
 import { type DriverTask, endsOf } from './task.ts'
 
 const task = JSON.parse(await text(process.stdin)) as DriverTask
-// Nothing of it may be left in a buffer when the process ends.
-const say = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`)
+// Pipes are written synchronously: nothing is left in a buffer when the process ends.
+const say = (line: object) => void process.stdout.write(`${JSON.stringify(line)}\n`)
 const client = new Ipid({ key: task.key, url: task.url, ...task.options, ...endsOf(say) })
 for (const [i, event] of task.events.entries()) {
   say({ taken: client.track(event) })
