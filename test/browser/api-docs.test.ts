@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
 import { API_KEY, startHttp } from '../support/http.ts'
@@ -61,6 +62,10 @@ test('/docs shows the operations and tries one with a key, without another serve
   await companies.locator('.live-responses-table').getByText('"next_cursor"').first().waitFor()
 
   assertClean()
+  assert.equal(
+    await (await fetch(`${url}/docs/ipid.py`)).text(),
+    readFileSync(new URL('../../src/client/python/ipid.py', import.meta.url), 'utf8'),
+  )
   assert.equal((await fetch(`${url}/docs/package.json`)).status, 404)
   assert.equal((await fetch(`${url}/docs/__proto__`)).status, 404)
 })

@@ -475,7 +475,12 @@ def _error_of(response: http.client.HTTPResponse, text: str) -> IpidError:
     except (ValueError, TypeError, KeyError, AttributeError):
         return IpidError("unexpected_answer", "the answer is not one of ipid", **facts)
     code = server_code if server_code in API_ERROR_CODES else "unknown_code"
-    return IpidError(cast(ErrorCode, code), detail, server_code=server_code, errors=errors, **facts)
+    faults = [fault for fault in errors if _is_fault(fault)]
+    return IpidError(cast(ErrorCode, code), detail, server_code=server_code, errors=faults, **facts)
+
+
+def _is_fault(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("path"), str) and isinstance(value.get("message"), str)
 
 
 def _retry_after_of(response: http.client.HTTPResponse) -> Optional[float]:

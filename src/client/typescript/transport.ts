@@ -179,10 +179,15 @@ function errorBodyOf(text: string): ErrorBody | undefined {
   try {
     const { code, detail, errors } = JSON.parse(text)
     if (typeof code !== 'string' || typeof detail !== 'string') return undefined
-    return { code, detail, errors: Array.isArray(errors) ? errors : [] }
+    return { code, detail, errors: Array.isArray(errors) ? errors.filter(isFault) : [] }
   } catch {
     return undefined
   }
+}
+
+function isFault(value: unknown): value is Fault {
+  const { path, message } = (value ?? {}) as Partial<Fault>
+  return typeof path === 'string' && typeof message === 'string'
 }
 
 /** `retry-after` in seconds or as a date (RFC 9110, section 10.2.3); without it, `ratelimit-reset` of a 429. */

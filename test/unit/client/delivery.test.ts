@@ -79,6 +79,13 @@ each('of a refused batch the named events fail, and the others are delivered', a
   )
 })
 
+each('faults that are not as documented name no event', async (client, server) => {
+  const errors = [null, { path: 7 }, { path: 'events[99].ip', message: 'x' }] as object[]
+  server.usual = refuse(422, 'invalid_request', { errors })
+  const { failed } = await run(client, server)
+  assert.deepEqual(failed.map(({ id }) => id).toSorted(), ids(3))
+})
+
 each('of a batch that is refused without a name, only the event at fault fails', async (client, server) => {
   server.usual = (request, response) => {
     const isBad = eventsOf(request).some(({ event_id }) => event_id === 'e6')

@@ -11,7 +11,7 @@ import { SAMPLES_STYLE, samplesHtml } from './samples.ts'
 /** The package of the page, whose files are served as they are. */
 const PACKAGE = 'swagger-ui-dist'
 
-const SAMPLES_FILE = new URL('../../../client/samples.md', import.meta.url)
+const CLIENTS = new URL('../../../client/', import.meta.url)
 
 const page = (samples: string) => `<!doctype html>
 <html lang="en">
@@ -80,6 +80,11 @@ interface File {
 const FILES: Readonly<Record<string, File>> = {
   'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readPackageFile('swagger-ui.css') },
   'swagger-ui-bundle.js': { type: SCRIPT, read: () => readPackageFile('swagger-ui-bundle.js') },
+  // For those who have an ipid and no checkout of it.
+  'ipid.py': {
+    type: 'text/x-python; charset=utf-8',
+    read: () => readFile(new URL('python/ipid.py', CLIENTS)),
+  },
   'page.css': { type: 'text/css; charset=utf-8', read: async () => Buffer.from(STYLE) },
   'start.js': { type: SCRIPT, read: async () => Buffer.from(START) },
 }
@@ -108,7 +113,7 @@ export function docsRoutes(): Route[] {
       path: '/docs',
       access: 'open',
       async handle({ request }) {
-        html ??= readFile(SAMPLES_FILE, 'utf8').then((samples) =>
+        html ??= readFile(new URL('samples.md', CLIENTS), 'utf8').then((samples) =>
           fixedContent('text/html; charset=utf-8', Buffer.from(page(samplesHtml(samples)))),
         )
         // A failed read is tried again.
