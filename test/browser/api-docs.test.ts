@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
 import { API_KEY, startHttp } from '../support/http.ts'
+import { openWatched } from '../support/watched-page.ts'
 
 /* The page of the API, in a real browser. */
 
@@ -13,14 +15,7 @@ test('/docs shows the operations and tries one with a key, without another serve
   const { url } = await startHttp(t)
   const context = await browser.newContext()
   t.after(() => context.close())
-  const page = await context.newPage()
-  const asked: string[] = []
-  const errors: string[] = []
-  page.on('request', (request) => asked.push(new URL(request.url()).origin))
-  page.on('pageerror', (error) => errors.push(error.message))
-  page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text())
-  })
+  const { page, assertClean, assertAccessible } = await openWatched(context, url)
   const response = await page.goto(`${url}/docs`)
   assert.match(
     response!.headers()['content-security-policy']!,
@@ -35,6 +30,25 @@ test('/docs shows the operations and tries one with a key, without another serve
     await page.emulateMedia({ colorScheme })
     await page.locator(colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)').waitFor()
   }
+
+  const samples = page.locator('#samples')
+  await samples.locator('summary').click()
+  const shown = samples.locator('pre:visible')
+  await shown
+    .filter({ hasText: `curl -s ${url}/v1/ingest ` })
+    .first()
+    .waitFor()
+  for (const [language, text] of [
+    ['Python', 'client.upload_file('],
+    ['Go', 'func call('],
+    ['TypeScript', `new Ipid({ key: process.env.IPID_API_KEY!, url: '${url}' })`],
+  ] as const) {
+    await samples.getByRole('radio', { name: language }).check()
+    await shown.filter({ hasText: text }).waitFor()
+    assert.equal(await shown.count(), 6)
+  }
+  await assertAccessible('#samples')
+  await samples.locator('summary').click()
 
   await page.locator('.btn.authorize').click()
   await page.locator('.auth-container', { hasText: 'X-API-Key' }).getByRole('textbox').fill(API_KEY)
@@ -51,8 +65,11 @@ test('/docs shows the operations and tries one with a key, without another serve
   await page.getByRole('link', { name: 'Segment', exact: true }).waitFor()
   assert.equal(await page.locator('nav [aria-current=page]').textContent(), 'Paths of other tools')
 
-  assert.deepEqual(errors, [])
-  assert.deepEqual([...new Set(asked.filter((origin) => origin !== 'null'))], [url])
+  assertClean()
+  assert.equal(
+    await (await fetch(`${url}/docs/ipid.py`)).text(),
+    readFileSync(new URL('../../src/client/python/ipid.py', import.meta.url), 'utf8'),
+  )
   assert.equal((await fetch(`${url}/docs/package.json`)).status, 404)
   assert.equal((await fetch(`${url}/docs/__proto__`)).status, 404)
 })

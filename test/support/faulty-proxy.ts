@@ -8,6 +8,8 @@ export type Fault =
   | 'none'
   /** It is reset after the client has sent this many bytes. */
   | { readonly cutAfterBytes: number }
+  /** Its answer is cut after this many bytes; 0: it is lost. */
+  | { readonly cutAnswerAfterBytes: number }
   /** Its request is answered 503. */
   | 'busy'
   /** It is accepted, and gets no answer. */
@@ -22,6 +24,8 @@ export interface FaultyProxy {
   /** Connections so far. */
   readonly connections: number
 }
+
+type Cuts = { readonly cutAfterBytes: number; readonly cutAnswerAfterBytes: number }
 
 const BUSY = 'HTTP/1.1 503 Slow Down\r\ncontent-length: 0\r\nconnection: close\r\n\r\n'
 
@@ -40,12 +44,19 @@ export async function startFaultyProxy(t: TestContext, target: string): Promise<
     open.add(upstream)
     client.on('close', () => upstream.destroy())
     upstream.on('close', () => client.destroy())
-    upstream.pipe(client)
+    const { cutAfterBytes = Infinity, cutAnswerAfterBytes = Infinity }: Partial<Cuts> = fault === 'none' ? {} : fault
     let sent = 0
     client.on('data', (bytes) => {
       sent += bytes.length
-      if (fault !== 'none' && sent >= fault.cutAfterBytes) client.resetAndDestroy()
+      if (sent >= cutAfterBytes) client.resetAndDestroy()
       else upstream.write(bytes)
+    })
+    upstream.on('end', () => client.end())
+    let answered = 0
+    upstream.on('data', (bytes) => {
+      answered += bytes.length
+      if (answered < cutAnswerAfterBytes) return void client.write(bytes)
+      client.write(bytes.subarray(0, bytes.length - (answered - cutAnswerAfterBytes)), () => client.destroy())
     })
   })
   server.listen(0, '127.0.0.1')

@@ -10,8 +10,8 @@ export interface WatchedPage {
   readonly page: Page
   /** Fails when the page wrote errors to its console, threw, or asked another origin. @param expected statuses of calls that fail */
   assertClean(expected?: readonly number[]): void
-  /** Fails when axe-core finds a serious or critical violation, in light or dark. */
-  assertAccessible(): Promise<void>
+  /** Fails when axe-core finds a serious or critical violation, in light or dark. @param within a selector. Default: the whole page */
+  assertAccessible(within?: string): Promise<void>
 }
 
 export async function openWatched(context: BrowserContext, origin: string): Promise<WatchedPage> {
@@ -32,7 +32,7 @@ export async function openWatched(context: BrowserContext, origin: string): Prom
       const left = wrong.filter((text) => !expected.some((status) => text.includes(`status of ${status}`)))
       assert.deepEqual(left, [])
     },
-    async assertAccessible() {
+    async assertAccessible(within = 'html') {
       // The page's policy allows only its own scripts; that of the test runs beside it. Its text is half a megabyte.
       if (!(await page.evaluate('"axe" in window'))) await page.evaluate(readFileSync(AXE, 'utf8'))
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -42,7 +42,7 @@ export async function openWatched(context: BrowserContext, origin: string): Prom
         // The rest of the result is every element.
         const serious = (await page.evaluate(
           `(async () => {
-            const { violations } = await window.axe.run({ ${rules}resultTypes: ["violations"] })
+            const { violations } = await window.axe.run(${JSON.stringify(within)}, { ${rules}resultTypes: ["violations"] })
             return violations.filter(({ impact }) => impact === "serious" || impact === "critical")
           })()`,
         )) as { id: string; nodes: { html: string; failureSummary: string }[] }[]

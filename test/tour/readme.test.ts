@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { sharedChromium } from '../support/chromium.ts'
+import { CLIENT_TOURS, NO_GO, runGoSamples } from '../support/clients/tours.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
@@ -66,6 +67,24 @@ test('the tour of README.md works as written, and its company is on the dashboar
       }
     })
   }
+
+  for (const { name, skip, run: runTour, page } of CLIENT_TOURS) {
+    await step(`the tour of the ${name} client works as written`, async (t) => {
+      if (skip !== undefined) return t.skip(skip)
+      const { script, output } = await runTour(t, page, here)
+      // An event appears once it has passed the pipeline.
+      await until(
+        () => script(env),
+        (printed) => printed === output,
+      )
+    })
+  }
+
+  await step('the samples in Go compile, and print answers', async (t) => {
+    if (NO_GO !== undefined) return t.skip(NO_GO)
+    const printed = await runGoSamples(t, env, here)
+    assert.equal(printed.match(/<nil>$/gm)?.length, 5, printed)
+  })
 
   await step('a browser signs in by the link of the start, and reads the company', async (t) => {
     if (typeof browser === 'string') return t.skip(browser)

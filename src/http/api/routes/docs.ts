@@ -6,11 +6,14 @@ import { HttpError } from '../../engine/http-error.ts'
 import type { HttpResponse } from '../../engine/response.ts'
 import { type FixedContent, fixedContent, sendFixed } from '../../route/fixed-content.ts'
 import type { Route } from '../../route/route.ts'
+import { SAMPLES_STYLE, samplesHtml } from './samples.ts'
 
 /** The package of the page, whose files are served as they are. */
 const PACKAGE = 'swagger-ui-dist'
 
-const HTML = `<!doctype html>
+const CLIENTS = new URL('../../../client/', import.meta.url)
+
+const page = (samples: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -24,21 +27,24 @@ const HTML = `<!doctype html>
 </head>
 <body>
 <nav aria-label="Documents"><a href="docs">The API</a><a href="docs?tools">Paths of other tools</a></nav>
-<main id="docs"></main>
+<main>
+${samples}
+<div id="docs"></div>
+</main>
 </body>
 </html>
 `
 
 /** Lines of a length that people read well, and no box around a single button. */
 const STYLE = `body { margin: 0; }
-#docs { max-width: 1100px; margin: 0 auto; }
+#docs, #samples { max-width: 1100px; margin: 0 auto; }
 .swagger-ui .scheme-container { box-shadow: none; }
 nav { max-width: 1060px; margin: 0 auto; padding: 16px 20px 0; font: 16px sans-serif; }
 nav a { margin-right: 24px; color: #1a56a0; }
 nav a[aria-current] { color: inherit; font-weight: bold; text-decoration: none; }
 .dark-mode { background: #1c2022; color: #e4e6e6; }
 .dark-mode nav a:not([aria-current]) { color: #8ab8f0; }
-`
+${SAMPLES_STYLE}`
 
 /** Without `validatorUrl: null`, the page would send the document to a foreign server. */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
@@ -47,6 +53,12 @@ dark.addEventListener('change', follow)
 follow()
 const part = location.search === '?tools' ? 1 : 0
 document.querySelectorAll('nav a')[part].setAttribute('aria-current', 'page')
+document.getElementById('samples').hidden = part === 1
+// Samples are for the address at which the reader is.
+const base = new URL('.', location.href).href.replace(/\\/$/, '')
+for (const sample of document.querySelectorAll('#samples pre')) {
+  sample.textContent = sample.textContent.replaceAll('http://127.0.0.1:8080', base)
+}
 SwaggerUIBundle({
   url: ['openapi.json', 'docs/openapi-tools.json'][part],
   dom_id: '#docs',
@@ -77,6 +89,11 @@ interface File {
 const FILES: Readonly<Record<string, File>> = {
   'swagger-ui.css': { type: 'text/css; charset=utf-8', read: () => readPackageFile('swagger-ui.css') },
   'swagger-ui-bundle.js': { type: SCRIPT, read: () => readPackageFile('swagger-ui-bundle.js') },
+  // For those who have an ipid and no checkout of it.
+  'ipid.py': {
+    type: 'text/x-python; charset=utf-8',
+    read: () => readFile(new URL('python/ipid.py', CLIENTS)),
+  },
   'page.css': { type: 'text/css; charset=utf-8', read: async () => Buffer.from(STYLE) },
   'start.js': { type: SCRIPT, read: async () => Buffer.from(START) },
 }
@@ -85,7 +102,7 @@ function readPackageFile(name: string): Promise<Buffer> {
   return readFile(join(dirname(createRequire(import.meta.url).resolve(`${PACKAGE}/package.json`)), name))
 }
 
-/** `GET /docs`: the OpenAPI documents as a page on which each operation can be tried. It needs no other server. */
+/** `GET /docs`: samples, and the OpenAPI documents as a page on which each operation can be tried. It needs no other server. */
 export function docsRoutes(): Route[] {
   // Two megabytes, read at the first request.
   const contents = new Map<string, Promise<FixedContent>>()
@@ -98,15 +115,21 @@ export function docsRoutes(): Route[] {
     content.catch(() => contents.delete(name))
     return content
   }
-  let page: Promise<FixedContent> | undefined
+  let html: Promise<FixedContent> | undefined
   return [
     {
       method: 'GET',
       path: '/docs',
       access: 'open',
       async handle({ request }) {
-        page ??= fixedContent('text/html; charset=utf-8', Buffer.from(HTML))
-        return sendFixed(await page, request, HEADERS)
+        html ??= readFile(new URL('samples.md', CLIENTS), 'utf8').then((samples) =>
+          fixedContent('text/html; charset=utf-8', Buffer.from(page(samplesHtml(samples)))),
+        )
+        // A failed read is tried again.
+        html.catch(() => {
+          html = undefined
+        })
+        return sendFixed(await html, request, HEADERS)
       },
     },
     {
