@@ -99,18 +99,21 @@ export async function findCompany(reader: QuestionReader, wanted: CompanyWanted)
   const rows = isCompanyEvent(basis, companyId)
   const ofIt = inCompanyIds(basis, [companyId])
   const inDays = eventsWithin(WITHIN, zone)
+  const itself = reader.rows<StoredCompanyRow>(companySql(basis, companyId), of)
   const askAllTime = async () => {
     // None: its first event comes between the questions.
     const [sets = { visits: 0, unique_ips: 0 }] = await reader.rows<Pick<CountedCompany, 'visits' | 'unique_ips'>>(
       setsOf(basis, ofIt),
       of,
     )
+    // One that does not exist costs no more questions.
+    if ((await itself).length === 0) return { sets }
     const [touches] = await reader.rows<ShownTouches>(touchesSql(basis, ofIt), of)
     const [heat] = await reader.rows<HeatRow>(heatSql(basis, ofIt), of)
     return { sets, touches, heat }
   }
   const askShownDays = async () => {
-    const [found] = await reader.rows<StoredCompanyRow>(companySql(basis, companyId), of)
+    const [found] = await itself
     if (found === undefined) return undefined
     const { from, to } = shownDays(dayIn(zone, Date.parse(found.last_seen)), days, dayIn(zone, nowMs))
     return { found, from, to, counts: await reader.rows<Count>(countsOf(rows + inDays, zone), { ...of, from, to }) }
