@@ -23,6 +23,9 @@ const EMAIL = 'ada.lovelace@globex.example'
 const TENANT = 'globex-industries'
 /** The organisations of test data, and what a tenant wrote. */
 const NAMES = ['Example Fruit', 'fruit.example', 'Weekly for Wile', 'Hush Segment', 'Coyote GmbH']
+/** The embedded ClickHouse keeps no log of statements; others do. */
+const QUERY_LOG = `<clickhouse><query_log><database>system</database><table>query_log</table>
+<flush_interval_milliseconds>200</flush_interval_milliseconds></query_log></clickhouse>`
 const PARTS = ['status.json', 'doctor.json', 'redis.json', 'tables.json', 'statements.json', 'metrics.txt', 'log.txt']
 
 interface Printed {
@@ -34,7 +37,10 @@ interface Printed {
 test('an archive has all parts, and neither secrets nor addresses nor names', async (t) => {
   const step = stepsOf(t)
   const dir = makeFolder(t)
-  const [redisServer, clickhouse] = await Promise.all([startTestRedis(t), startTestClickHouse(t)])
+  const [redisServer, clickhouse] = await Promise.all([
+    startTestRedis(t),
+    startTestClickHouse(t, { configXml: QUERY_LOG }),
+  ])
   const redis = connectRedis(redisServer.url, { name: 'test', kind: 'request' })
   redis.on('error', () => {})
   t.after(() => redis.disconnect())
@@ -113,7 +119,9 @@ test('an archive has all parts, and neither secrets nor addresses nor names', as
   })
 
   await step('of an instance that runs', async () => {
-    const { printed, files } = await support()
+    const { printed, files } = await until(support, ({ files }) =>
+      /INSERT INTO/.test(files.get('statements.json') ?? ''),
+    )
     assert.deepEqual(printed.missing, [])
     assert.deepEqual(printed.parts, ['versions.json', 'settings.json', ...PARTS])
     assert.deepEqual([...files.keys()], ['about.txt', ...printed.parts])
@@ -128,7 +136,9 @@ test('an archive has all parts, and neither secrets nor addresses nor names', as
       ),
     )
     assert.ok(read('redis.json').streams.length > 0)
-    assert.ok(Array.isArray(read('statements.json').running), files.get('statements.json'))
+    const { running, slowest } = read('statements.json')
+    assert.ok(Array.isArray(running) && slowest.length > 0, files.get('statements.json'))
+    assert.match(files.get('statements.json')!, /a statement of another client: Select/)
     assert.match(files.get('log.txt')!, /"msg":"no <quoted> of <address>"/)
     assert.match(files.get('log.txt')!, /^WARN: tenant-\d+ at <address> with <key>$/m)
     const settings = read('settings.json') as { setting: string; given: boolean; value?: unknown }[]

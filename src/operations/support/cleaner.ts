@@ -12,7 +12,8 @@ const KEY = /\b(?:ipid_(?:test_)?|src_|pub_)[0-9a-f]{7,}/g
 /** A random text: a key, a token of a link, a hash. A path is none, because of its slashes. */
 const TOKEN = /(?<![\w+=-])(?=[\w+=-]*\d)[\w+=-]{32,}(?![\w+=-])/g
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-const EMAIL = /[^\s"'<>@:;,()=/[\]{}]+(?:@|%40)[\w-]+(?:\.[\w-]+)*/gi
+const WORD = /[^\s"'<>:;,()=/[\]{}]+/g
+const EMAIL = /@|%40/i
 /** User, hosts and ports of a URL. */
 const AUTHORITY = /(:\/\/)(?:[^/\s"'@]*@)?([^/\s"'?#<>]+)/g
 const OWN_AUTHORITY = /^(?:127\.[\d.]+|0\.0\.0\.0|localhost|\[::1?\])(?::\d+)?$/
@@ -27,7 +28,9 @@ const HOST = /(?<![\w./-])(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+(?![\w])/gi
 const NO_HOST =
   /\.(?:ts|mjs|js|cjs|json|lua|sql|ya?ml|csv|mmdb|log|service|socket|sock|xml|conf|key|env)$|^(?:ipid|system|node|ex|config)\.[a-z_]+$|^node\.js$|^v?\d[\d.]*(?:-[a-z0-9.-]+)?$/i
 const HOME = /(\/(?:home|Users)\/)[^/\s"':]+/g
-const QUOTED = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`[^`\n]*`|„[^“”\n]*[“”]|“[^”\n]*”|«[^»\n]*»/g
+/** A quote within quotes. */
+const ESCAPED = /\\['"`]/g
+const QUOTED = /'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|„[^„“”\n]*[“”]|“[^“”\n]*”|«[^«»\n]*»/g
 /** From here on, ClickHouse quotes the row that it could not read. */
 const ROW = /(?:\bRow \d+:|\(at row \d+\)|\bbefore: |\bwhile parsing |\bparsed text: )[\s\S]*$/
 
@@ -73,7 +76,7 @@ export class Cleaner {
       )
       .replaceAll(UNRESOLVED, '$1 <host>')
       .replaceAll(KEY, '<key>')
-      .replaceAll(EMAIL, '<e-mail>')
+      .replaceAll(WORD, (found) => (EMAIL.test(found) ? '<e-mail>' : found))
       .replaceAll(IPV6, (found) => (isOwnOrNone(found) ? found : '<address>'))
       .replaceAll(IPV4, (found) => (OWN_ADDRESS.test(found) ? found : '<address>'))
       .replaceAll(TOKEN, (found) => (UUID.test(found) || isWords(found) ? found : '<token>'))
@@ -83,7 +86,7 @@ export class Cleaner {
 
   /** A message of people, libraries or servers, which may quote data: without everything in quotes. */
   message(text: string): string {
-    return this.text(text.replace(ROW, '<row>').replaceAll(QUOTED, '<quoted>'))
+    return this.text(text.replace(ROW, '<row>').replaceAll(ESCAPED, '').replaceAll(QUOTED, '<quoted>'))
   }
 
   /** A JSON value whose strings are cleaned by `clean`, and names by their keys. Keys stay. */

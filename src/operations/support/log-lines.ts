@@ -22,7 +22,7 @@ const OWN_WORDS = new Set([
 /** Texts that may quote data. */
 const MESSAGES = new Set(['msg', 'message', 'reason', 'warning', 'error', 'problem'])
 /** Places in the code, without the message in front. */
-const FRAME = /^\s+at .*$/gm
+const FRAME = /^ +at /
 
 /** One line of a log, as JSON or as people read it, without anything of tenants and visitors. */
 export function cleanLogLine(line: string, cleaner: Cleaner): string {
@@ -32,7 +32,12 @@ export function cleanLogLine(line: string, cleaner: Cleaner): string {
   return JSON.stringify(
     cleaner.json(facts, (text, key) => {
       if (MESSAGES.has(key)) return cleaner.message(text)
-      if (key === 'stack') return (text.match(FRAME) ?? []).map((frame) => cleaner.text(frame)).join('\n')
+      if (key === 'stack')
+        return text
+          .split('\n')
+          .filter((frame) => FRAME.test(frame))
+          .map((frame) => cleaner.text(frame))
+          .join('\n')
       return OWN_WORDS.has(key) ? cleaner.text(text) : '<text>'
     }),
   )
