@@ -95,6 +95,11 @@ export const COMMANDS: readonly Listed[] = [
     async () => (await import('../operations/doctor/commands/doctor.ts')).doctorCommand,
   ],
   [
+    'support [options] [file]',
+    'write an archive for whoever helps: versions, settings, status, metrics, log, slow statements; without secrets, addresses and names',
+    async () => (await import('../operations/support/commands/support.ts')).supportCommand,
+  ],
+  [
     'pipeline [options]',
     'show the declared pipeline, with the queue length of each consumer group',
     async () => (await import('../pipeline/commands/pipeline.ts')).pipelineCommand,

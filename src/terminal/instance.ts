@@ -20,6 +20,8 @@ export interface Instance {
   readonly analyst_url?: string
   readonly redis_url: string
   readonly pid: number
+  /** `GET /metrics`; absent from earlier versions. */
+  readonly metrics_url?: string
   /** The address of the dashboard for people; absent when the instance has none. */
   readonly dashboard?: string
 }

@@ -56,9 +56,21 @@ const FAULTS: Readonly<Record<string, { readonly samples: number; readonly input
 }
 const STEP_S = 15
 
-test('an alert fires within a minute of its fault, and clears within two of its end', async (t) => {
+async function findPromtool(): Promise<string | undefined> {
   if (onPath(['promtool']) === undefined) await installDebian('prometheus').catch(() => {})
-  const promtool = onPath(['promtool'])
+  return onPath(['promtool'])
+}
+
+/** Fails with what promtool says when one of its tests fails. */
+async function passes(promtool: string, file: string, tests: readonly object[]): Promise<void> {
+  writeFileSync(file, stringify({ rule_files: ['alerts.yml'], evaluation_interval: '15s', tests }))
+  const ended = await promisify(execFile)(promtool, ['test', 'rules', file]).catch((error) => error)
+  const { stdout, stderr } = ended as { stdout?: string; stderr?: string }
+  assert.ok(!(ended instanceof Error), `${file}: ${stderr}${stdout}`)
+}
+
+test('an alert fires within a minute of its fault, and clears within two of its end', async (t) => {
+  const promtool = await findPromtool()
   if (promtool === undefined) return t.skip('no promtool is on PATH')
   assert.deepEqual(global, { scrape_interval: '15s', evaluation_interval: '15s' })
   const dir = makeFolder(t)
@@ -71,7 +83,6 @@ test('an alert fires within a minute of its fault, and clears within two of its 
       eval_time: `${second}s`,
       exp_samples: [{ labels: '{}', value: count }],
     })
-    const file = join(dir, `${name}.yml`)
     const tests = [
       {
         interval: '15s',
@@ -84,11 +95,39 @@ test('an alert fires within a minute of its fault, and clears within two of its 
         ],
       },
     ]
-    writeFileSync(file, stringify({ rule_files: ['alerts.yml'], evaluation_interval: '15s', tests }))
-    const ended = await promisify(execFile)(promtool, ['test', 'rules', file]).catch((error) => error)
-    assert.ok(
-      !(ended instanceof Error),
-      `${name}: ${(ended as { stdout?: string; stderr?: string }).stderr}${ended.stdout}`,
-    )
+    await passes(promtool, join(dir, `${name}.yml`), tests)
   }
+})
+
+test('an alert links to its section of the runbook where the repository has an address', async (t) => {
+  const promtool = await findPromtool()
+  if (promtool === undefined) return t.skip('no promtool is on PATH')
+  const dir = makeFolder(t)
+  writeFileSync(join(dir, 'alerts.yml'), RULES)
+  const section = 'src/telemetry/monitoring/README.md#ipiddiskfull'
+  const repository = 'https://git.example.com/ipid/blob/main/'
+  const tests = [
+    { labels: {}, url: section },
+    { labels: { ipid_repository: repository }, url: `${repository}${section}` },
+  ].map(({ labels, url }) => ({
+    interval: '15s',
+    external_labels: labels,
+    input_series: [{ series: 'ipid_disk_full{instance="a"}', values: '1x20' }],
+    alert_rule_test: [
+      {
+        eval_time: '1m',
+        alertname: 'IpidDiskFull',
+        exp_alerts: [
+          {
+            exp_labels: { severity: 'critical', instance: 'a' },
+            exp_annotations: {
+              summary: 'The disk of a is full: ClickHouse takes no inserts, and Redis soon refuses events',
+              runbook_url: url,
+            },
+          },
+        ],
+      },
+    ],
+  }))
+  await passes(promtool, join(dir, 'links.yml'), tests)
 })

@@ -184,6 +184,7 @@ class Run {
       ...(addresses.analystUrl === undefined ? {} : { analyst_url: addresses.analystUrl }),
       redis_url: addresses.redisUrl,
       pid: process.pid,
+      metrics_url: metricsUrl,
       ...(dashboard === undefined ? {} : { dashboard }),
     }
     const signIn = dashboard === undefined ? undefined : await this.#signInUrl(addresses.redisUrl, dashboard)

@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import type { Command } from 'commander'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { parse } from 'yaml'
 import { ingest } from '../../../pipelines/ingest.ts'
 import { createRoles } from '../../../src/app.ts'
+import { COMMANDS } from '../../../src/cli/program.ts'
 import { ROLES, readConfig } from '../../../src/config/config.ts'
 import { createHealthMetrics } from '../../../src/operations/status/metrics.ts'
 import { groupsOf, settingsOf } from '../../../src/pipeline/declaration/pipeline.ts'
 import { systemClock } from '../../../src/run/clock.ts'
 import { createSupervisorMetrics } from '../../../src/telemetry/process-metrics.ts'
+import type { CliContext } from '../../../src/terminal/context.ts'
+import { readDocument } from '../../support/documents.ts'
 import { silent } from '../../support/pipeline.ts'
+import { ipidCommandsIn, PARTS, RUNBOOK, runbookSections } from '../../support/runbook.ts'
 
-/* Checks the dashboard and the alert rules against the metrics of the processes. */
+/* Checks the dashboard, the alert rules and the runbook against the metrics of the processes and the command line. */
 
 const read = (name: string) =>
   readFileSync(new URL(`../../../src/telemetry/monitoring/${name}`, import.meta.url), 'utf8')
@@ -26,7 +31,14 @@ const dashboard = JSON.parse(read('grafana-dashboard.json')) as {
   panels: { id: number; title: string; targets?: Target[] }[]
 }
 const { groups } = parse(read('alerts.yml')) as {
-  groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[]
+  groups: {
+    rules: {
+      alert: string
+      expr: string
+      labels: { severity: string }
+      annotations: { summary: string; runbook_url: string }
+    }[]
+  }[]
 }
 const rules = groups.flatMap(({ rules }) => rules)
 
@@ -149,4 +161,65 @@ test('Prometheus asks every service of Compose', () => {
   assert.equal(scrape!.dns_sd_configs[0]!.port, readConfig({}).adminPort)
   assert.deepEqual(config.rule_files, ['alerts.yml'])
   for (const [name, { environment }] of ours) assert.equal(environment.ADMIN_HOST, '0.0.0.0', name)
+})
+
+test('the runbook has a section of five parts for each rule, in their order, and no other', () => {
+  const sections = runbookSections()
+  assert.deepEqual(
+    sections.map(({ alert, severity }) => [alert, severity]),
+    rules.map(({ alert, labels }) => [alert, labels.severity]),
+  )
+  for (const { alert, parts } of sections) {
+    assert.deepEqual(
+      parts.map(([name]) => name),
+      PARTS,
+      alert,
+    )
+  }
+})
+
+test('the link of a rule is the path of its section, after the address of the repository', () => {
+  for (const { alert, annotations } of rules) {
+    assert.equal(
+      annotations.runbook_url,
+      `{{ $externalLabels.ipid_repository }}${RUNBOOK}#${alert.toLowerCase()}`,
+      alert,
+    )
+  }
+})
+
+/** The first word of a command that the command line does not know; undefined: it knows all. */
+async function unknownWordOf([name = '', ...words]: readonly string[]): Promise<string | undefined> {
+  const load = COMMANDS.find(([term]) => term.split(' ', 1)[0] === name)?.[2]
+  if (load === undefined) return name
+  let command: Command = await (await load())({} as CliContext, () => {})
+  for (const word of words) {
+    const below = command.commands.find((one) => one.name() === word)
+    if (below !== undefined) command = below
+    else if (word.startsWith('-') && !command.options.some(({ long }) => long === word)) return word
+    else if (/^[a-z]/.test(word) && command.commands.length > 0) return word
+  }
+  return undefined
+}
+
+test('every command and metric that the runbook names exists', async (t) => {
+  const text = readDocument(RUNBOOK)
+  const commands = ipidCommandsIn(text)
+  assert.ok(commands.length > rules.length)
+  for (const words of commands) assert.equal(await unknownWordOf(words), undefined, words.join(' '))
+  assert.equal(await unknownWordOf(['db', 'chek']), 'chek', 'the test finds what is missing')
+  assert.equal(await unknownWordOf(['status', '--jsn']), '--jsn', 'the test finds what is missing')
+  const existing = await metricsOf(t)
+  const metrics = [...text.matchAll(/`(ipid_\w+)`/g)].map(([, name]) => name!)
+  assert.deepEqual(
+    metrics.filter((name) => !existing.has(name)),
+    [],
+  )
+})
+
+test('the first step of a section is a command of ipid', () => {
+  for (const { alert, parts } of runbookSections()) {
+    const first = new Map(parts).get('First') ?? ''
+    assert.match(first, /^`\.\/ipid /, alert)
+  }
 })

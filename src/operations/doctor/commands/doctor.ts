@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { ROLES, readRoles } from '../../../config/config.ts'
+import { type Config, type Environment, ROLES, type Role, readRoles } from '../../../config/config.ts'
+import type { Setting } from '../../../config/setting.ts'
 import { SETTINGS } from '../../../config/settings.ts'
 import { numbered } from '../../../run/counted.ts'
 import type { CliContext } from '../../../terminal/context.ts'
@@ -25,35 +26,45 @@ export async function doctorCommand(context: CliContext, setExitCode: (code: num
   addPipelineSettings(command, ofPipeline)
   return addSettings(command, ALL_SETTINGS).action(async (options: { roles?: string; json?: boolean }) => {
     const roles = options.roles === undefined ? undefined : readRoles(options.roles)
-    const { config, problems } = rightConfigOf(context, command)
-    const [{ examine }, { checkSettings, withoutDefaultsOf }, { subjectOf }, { secretRemover }] = await Promise.all([
-      import('../examine.ts'),
-      import('../settings.ts'),
-      import('../subject.ts'),
-      import('../without-secrets.ts'),
-    ])
-    const { env, stdout } = context
-    const { subject, findings: ofInstance } = await subjectOf({ config, env, roles })
-    const variables = [
-      ...Object.values(SETTINGS).map((setting) => setting.env),
-      ...ofPipeline.map((setting) => setting.env),
-    ]
-    const found = [
-      ...checkSettings(problems, env, variables),
-      ...ofInstance,
-      ...withoutDefaultsOf(problems, await examine(subject)),
-    ]
-    const { running } = subject
-    const findings = found.map(secretRemover(env, [running?.redis_url, running?.clickhouse_url, running?.analyst_url]))
-    if (findings.some(({ level }) => level === 'problem')) setExitCode(HAS_PROBLEMS)
-    const report = reportOf(findings, subject)
-    if (options.json) printJson(stdout, report)
-    else printReport(stdout, report)
+    const report = await examined(context.env, { ...rightConfigOf(context, command), roles, ofPipeline })
+    if (!report.ok) setExitCode(HAS_PROBLEMS)
+    if (options.json) printJson(context.stdout, report)
+    else printReport(context.stdout, report)
   })
 }
 
+/** The settings that are judged. */
+interface Judged {
+  readonly config: Config
+  /** A line for each wrong setting. */
+  readonly problems: readonly string[]
+  /** Undefined: those of the running instance, or all. */
+  readonly roles: readonly Role[] | undefined
+  readonly ofPipeline: readonly Setting<unknown>[]
+}
+
+/** The report of the doctor, without secrets. */
+export async function examined(env: Environment, { config, problems, roles, ofPipeline }: Judged): Promise<Report> {
+  const [{ examine }, { checkSettings, withoutDefaultsOf }, { subjectOf }, { secretRemover }] = await Promise.all([
+    import('../examine.ts'),
+    import('../settings.ts'),
+    import('../subject.ts'),
+    import('../without-secrets.ts'),
+  ])
+  const { subject, findings: ofInstance } = await subjectOf({ config, env, roles })
+  const variables = [...Object.values(SETTINGS), ...ofPipeline].map((setting) => setting.env)
+  const found = [
+    ...checkSettings(problems, env, variables),
+    ...ofInstance,
+    ...withoutDefaultsOf(problems, await examine(subject)),
+  ]
+  const { running } = subject
+  const findings = found.map(secretRemover(env, [running?.redis_url, running?.clickhouse_url, running?.analyst_url]))
+  return reportOf(findings, subject)
+}
+
 /** The output of `ipid doctor --json`. */
-interface Report {
+export interface Report {
   /** Whether there is no problem. */
   readonly ok: boolean
   readonly problems: number

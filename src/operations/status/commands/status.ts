@@ -26,7 +26,8 @@ export function statusCommand(context: CliContext, setExitCode: (code: number) =
   })
 }
 
-async function readSystem(given: Config): Promise<SystemStatus> {
+/** The status of the running instance, or of the stores in the settings. @throws StartupError when there is neither */
+export async function readSystem(given: Config): Promise<SystemStatus> {
   const [
     { readingRedis },
     { clickhouseUrlOf, followed, instanceOf, redisUrlOf },
