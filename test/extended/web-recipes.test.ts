@@ -7,7 +7,7 @@ import { takePort } from '../support/ports.ts'
 import { onPath } from '../support/programs.ts'
 import { type CreatedSource, createSource } from '../support/source-sdks.ts'
 import { until } from '../support/until.ts'
-import { noNginx, startCaddy, startNginx } from '../support/web-servers.ts'
+import { noCaddy, noNginx, startCaddy, startNginx } from '../support/web-servers.ts'
 
 /* The texts to paste for the script tag, in the programs that they are for. */
 
@@ -37,7 +37,7 @@ const SERVERS: readonly WebServer[] = [
   },
   {
     name: 'Caddy',
-    skip: onPath(['caddy']) === undefined && 'Caddy is not installed (apt-get install caddy)',
+    skip: noCaddy,
     start: (t, code, port) =>
       startCaddy(t, `{\n  admin off\n}\nhttp://127.0.0.1:${port} {\n${code}\n}\n`, `http://127.0.0.1:${port}/`),
   },

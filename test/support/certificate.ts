@@ -9,10 +9,11 @@ interface CertificateFiles {
   readonly certificate: string
 }
 
-/** Makes a certificate for 127.0.0.1 and localhost. @param dir of the files */
-export async function selfSigned(dir: string): Promise<CertificateFiles> {
+/** Makes a certificate for 127.0.0.1, localhost and other names. @param dir of the files */
+export async function selfSigned(dir: string, names: readonly string[] = []): Promise<CertificateFiles> {
   const [key, certificate] = [join(dir, 'key.pem'), join(dir, 'certificate.pem')]
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost']
+  const all = ['IP:127.0.0.1', ...['localhost', ...names].map((name) => `DNS:${name}`)]
+  const subject = ['-subj', '/CN=localhost', '-addext', `subjectAltName=${all.join()}`]
   const form = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
   await promisify(execFile)('openssl', [...form, '-keyout', key, '-out', certificate, ...subject])
   return { key, certificate }

@@ -9,6 +9,9 @@ import { until } from './until.ts'
 /** For `skip`: why nginx cannot run here. */
 export const noNginx = onPath(['nginx']) === undefined && 'nginx is not installed (apt-get install nginx)'
 
+/** For `skip`: why Caddy cannot run here. */
+export const noCaddy = onPath(['caddy']) === undefined && 'Caddy is not installed (apt-get install caddy)'
+
 /** Starts nginx with the servers of a configuration. @param url answered as soon as it has started */
 export async function startNginx(t: TestContext, http: string, url: string): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'nginx-'))
@@ -32,13 +35,14 @@ async function startProxy(t: TestContext, command: readonly string[], dir: strin
   const proxy = spawn(command[0]!, command.slice(1), { stdio: 'ignore', env })
   const ended = new Promise((resolve) => proxy.once('exit', resolve))
   t.after(async () => {
-    proxy.kill()
+    // Caddy would wait for its clients.
+    proxy.kill('SIGKILL')
     await ended
     await rm(dir, { recursive: true, force: true })
   })
   await until(
     () =>
-      fetch(url).then(
+      fetch(url, { redirect: 'manual' }).then(
         () => true,
         () => false,
       ),
