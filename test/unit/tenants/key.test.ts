@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { isTestKey } from '../../../schemas/key-text.ts'
 import {
   barePrefix,
   displayPrefix,
   generateRawKey,
   hashKey,
   isRawKey,
-  isTestKey,
   parsePrefix,
 } from '../../../src/tenants/key.ts'
 
