@@ -91,7 +91,9 @@ export class SecretBox {
    */
   digest(text: string, owner: string): string {
     const key = this.#key() ?? this.#createKey()
-    const digest = createHmac('sha256', key).update(JSON.stringify(['digest', owner, text])).digest('base64url')
+    const digest = createHmac('sha256', key)
+      .update(JSON.stringify(['digest', owner, text]))
+      .digest('base64url')
     return `${keyIdOf(key)}:${digest}`
   }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, type TestContext, test } from 'node:test'
 import { type AlertAdmin, alertAdmin } from '../../src/alerts/admin.ts'
+import { eraseAddress, namesMail } from '../../src/alerts/erase-address.ts'
 import type { ConfirmMessage } from '../../src/alerts/messages.ts'
 import { RedisAddresses, removeAddressesOf } from '../../src/alerts/redis/address-store.ts'
 import { type Alert, RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
@@ -62,8 +63,7 @@ const WEEKLY = { every: 'week', at: '08:00' } as const
 async function startPages(t: TestContext) {
   const dashboard = await startDashboard(t, redis, [])
   const page = async (response: Response) => [response.status, await response.text()] as const
-  const open = async (token: string) =>
-    page(await fetch(`${dashboard.url}/confirm?token=${encodeURIComponent(token)}`))
+  const open = async (token: string) => page(await fetch(`${dashboard.url}/confirm?token=${encodeURIComponent(token)}`))
   const press = async (token: string, form?: Record<string, string>) =>
     page(
       await fetch(`${dashboard.url}/confirm`, {
@@ -334,4 +334,36 @@ test('after the secrets key was replaced, every address confirms a kind that som
     assert.equal((await replaced.subscribe('acme', { address, ...WEEKLY })).unconfirmed, address)
     assert.equal((await create(replaced, 'acme', address, address)).unconfirmed, undefined, 'another kind')
   }
+})
+
+test('an erasure leaves nothing of an address: no alert, message, link, confirmation or opt-out', async (t) => {
+  t.after(() => Promise.all(['acme', 'other'].map(removeAll)))
+  const admin = adminOn(redis)
+  const [max, others] = ['max@b.example', ['jo.max@b.example', 'max@b.example.org']] as const
+  await create(admin, 'acme', 'Waits', 'Max@b.example')
+  const asked = await create(admin, 'acme', 'Gone', max)
+  await admin.remove(asked)
+  await admin.confirm('acme', max)
+  await admin.unsubscribe(await admin.subscribe('acme', { address: max, ...WEEKLY }))
+  for (const address of others) await create(admin, 'acme', `To ${address}`, address)
+  const elsewhere = await create(admin, 'other', 'Elsewhere', max)
+  for (let i = 0; i < 2; i++) {
+    const erased = await eraseAddress(redis, secrets, { tenantId: 'acme', address: 'MAX@b.example' }, systemClock.now())
+    assert.deepEqual(erased, i === 0 ? { alerts: 1, messages: 2 } : { alerts: 0, messages: 0 })
+  }
+  assert.deepEqual((await store.list('acme')).map(({ target }) => target).sort(), [...others].sort())
+  assert.equal((await deliveries.page('acme', { limit: 50 })).deliveries.length, 2)
+  assert.equal(await redis.exists(keys.optOuts('acme')), 0)
+  assert.equal(await waitsFor(elsewhere), max)
+  await removeAll('other')
+  await admin.remove(elsewhere)
+  assert.ok(!namesMail(await everything(), max))
+})
+
+test('an address is found in any case, and not as a part of another one', () => {
+  for (const text of ['ann@b.example', '<Ann@B.example>', 'x\nANN@b.example.', 'of ann@b.example, bob'])
+    assert.ok(namesMail(text, 'ann@b.example'), text)
+  for (const text of ['joann@b.example', 'j+ann@b.example', 'ann@b.example.org', 'ann@b.example-2.org', 'ann@b.exampl'])
+    assert.ok(!namesMail(text, 'ann@b.example'), text)
+  assert.ok(namesMail('joann@b.example ann@b.example', 'ann@b.example'))
 })

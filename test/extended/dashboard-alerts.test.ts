@@ -531,7 +531,10 @@ test('an unconfirmed address gets five mails in ten minutes, however its alerts 
   assert.equal((await client.post('/api/tenants/acme/alerts/ask-again', { alert_id })).status, 429)
   await post(client, 'alerts/pause', { alert_id })
   assert.match((await refusal(client, 'alerts/resume', { alert_id }))[0], /waits for eve@c\.example/)
-  await new RedisAddresses(redis, testSecrets).confirm({ tenantId: 'acme', address: 'eve@c.example' }, systemClock.now())
+  await new RedisAddresses(redis, testSecrets).confirm(
+    { tenantId: 'acme', address: 'eve@c.example' },
+    systemClock.now(),
+  )
   const alerts = (await read<AlertsAnswer>(client, 'alerts')).alerts
   assert.deepEqual(
     alerts.map(({ paused, unconfirmed }) => [paused?.by, unconfirmed]),

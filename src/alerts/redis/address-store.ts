@@ -115,9 +115,13 @@ export class RedisAddresses {
     await answered(this.#client.srem(keys.confirmedAddresses(tenantId), address))
   }
 
-  /** The links that an address was sent confirm no more. */
-  async removeLinks({ tenantId, address }: TenantAddress): Promise<void> {
-    await removeLinks(this.#client, (of) => of.tenantId === tenantId && of.address === address)
+  /** Removes everything about an address. An opt-out under another secrets key cannot be found, and stays. */
+  async erase(of: TenantAddress): Promise<void> {
+    await this.forget(of)
+    const digest = this.#digestOf(of)
+    for (const optOut of await answered(this.#client.smembers(keys.optOuts(of.tenantId))))
+      if (optOut.endsWith(` ${digest}`)) await answered(this.#client.srem(keys.optOuts(of.tenantId), optOut))
+    await removeLinks(this.#client, ({ tenantId, address }) => tenantId === of.tenantId && address === of.address)
   }
 
   #digestOf({ tenantId, address }: TenantAddress): string {

@@ -53,7 +53,9 @@ export function isAboutCompanies(alert: FiringAlert): alert is CompanyAlert {
 }
 
 /** Changes of an alert; null removes a field. */
-export type AlertChange = Partial<Pick<AlertRecord, 'name' | 'active_since' | 'every' | 'at' | 'secret' | 'unconfirmed'>> & {
+export type AlertChange = Partial<
+  Pick<AlertRecord, 'name' | 'active_since' | 'every' | 'at' | 'secret' | 'unconfirmed'>
+> & {
   readonly paused?: AlertRecord['paused'] | null
   readonly sends_empty?: true | null
 }
