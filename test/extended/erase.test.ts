@@ -370,7 +370,7 @@ test('an e-mail address that is erased is in no file and no key, and one of a pe
   }
   assert.ok((await run.keysWith(gone)).length > 0)
   const text = await run.ipid('erase', 'demo', '--email', gone.toUpperCase())
-  assert.match(text, /alerts and subscriptions +2\nmessages +2\nRedis' files +written anew/)
+  assert.match(text, /alerts and subscriptions +2\nmessages +2\nRedis' files +rewritten/)
   assert.deepEqual([...run.filesWith(gone), ...(await run.keysWith(gone))], [])
   assert.ok((await run.keysWith(kept)).length > 0)
   await run.ipid('dashboard', 'link', 'demo', '--name', 'Kept', '--email', kept)
