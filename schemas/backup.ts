@@ -131,6 +131,13 @@ export const TenantCopy = Type.Object({
       description: 'By id. Their secrets are encrypted under a key that a backup does not have',
     }),
   ),
+  opt_outs: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[a-z._]{1,40} [0-9a-f]{8}:[A-Za-z0-9_-]{43}$' }), {
+      maxItems: 1_000_000,
+      description:
+        'E-mail addresses whose subscriptions ended, as `KIND DIGEST`. The digests are keyed by a key that a backup does not have',
+    }),
+  ),
   exports: Type.Optional(
     Type.Record(Type.String({ pattern: '^export_[0-9a-f]{12}$' }), ExportRecord, { description: 'By id' }),
   ),

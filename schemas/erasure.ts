@@ -27,6 +27,20 @@ export const ErasureReceipt = Type.Object({
 })
 export type ErasureReceipt = Static<typeof ErasureReceipt>
 
+/** Result of `ipid erase --email`. It does not contain the address. */
+export const AddressErasureReceipt = Type.Object({
+  receipt: Type.String({ description: 'Random id' }),
+  tenant_id: Type.String(),
+  selector: Type.Literal('email'),
+  finished_at: Type.String({ description: 'ISO 8601, UTC' }),
+  redis: Type.Object({
+    alerts: Type.Integer({ description: 'Alerts and subscriptions that went to the address' }),
+    messages: Type.Integer({ description: 'Messages that named it' }),
+    files: Type.Enum(['rewritten', 'none', 'refused'], { description: 'none: this Redis writes no files' }),
+  }),
+})
+export type AddressErasureReceipt = Static<typeof AddressErasureReceipt>
+
 /** Result of `ipid tenant delete`. */
 export const DeletionReceipt = Type.Object({
   receipt: Type.String({ description: 'Random id' }),

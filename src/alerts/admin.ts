@@ -309,21 +309,26 @@ export class AlertAdmin {
   async unsubscribe(subscription: Subscription): Promise<void> {
     const { tenantId, target: address, on } = subscription
     // First: killed in between, a repeat of the request still finds the subscription.
-    await this.#options.addresses.forget({ tenantId, address }, on)
+    await this.#options.addresses.optOut({ tenantId, address }, on)
+    await this.#options.addresses.forget({ tenantId, address })
     await this.remove(subscription)
   }
 
   /**
-   * Ends what is sent to the address of somebody who left: subscriptions end, and alerts are paused. May be repeated.
+   * Ends what is sent to the address of somebody who left: subscriptions end, and alerts are paused and wait for the address to confirm again, as
+   * all later ones do. May be repeated.
    * @returns how many
    */
   async endMails(tenantId: string, given: string): Promise<number> {
-    const address = normalAddress(given)
-    // A paused alert would count as a confirmation.
-    for (const kind of ['digest', 'export'] as const) await this.#options.addresses.forget({ tenantId, address }, kind)
+    const { addresses } = this.#options
+    const of = { tenantId, address: normalAddress(given) }
+    await addresses.forget(of)
     const all = await this.records(tenantId)
-    const own = all.filter(({ to, target }) => to === 'email' && normalAddress(target) === address)
-    for (const one of own) await (isSubscription(one) ? this.remove(one) : this.pause(one))
+    const own = all.filter(({ to, target }) => to === 'email' && normalAddress(target) === of.address)
+    for (const one of own) {
+      if (isSubscription(one)) await this.unsubscribe(one)
+      else await this.#change(tenantId, one.id, { unconfirmed: of.address, paused: this.#pausedByPerson() })
+    }
     return own.length
   }
 
@@ -409,8 +414,11 @@ export class AlertAdmin {
   }
 
   async pause({ tenantId, id }: Alert): Promise<Alert> {
-    const at = new Date(this.#options.clock.now()).toISOString()
-    return await this.#change(tenantId, id, { paused: { at, by: 'person', reason: '' } })
+    return await this.#change(tenantId, id, { paused: this.#pausedByPerson() })
+  }
+
+  #pausedByPerson(): NonNullable<AlertRecord['paused']> {
+    return { at: new Date(this.#options.clock.now()).toISOString(), by: 'person', reason: '' }
   }
 
   /** Events during the pause are not reported. Waiting messages are sent, also those that the receiver wanted later. */
@@ -525,14 +533,15 @@ function memberLimit({ id }: Maker): TestLimit {
 
 /** Manages alerts over a connection, with the settings of the instance. */
 export function alertAdmin(client: RedisClient, config: Config, clock: Clock): AlertAdmin {
+  const secrets = new SecretBox(config)
   return new AlertAdmin({
     alerts: new RedisAlerts(client),
     deliveries: new RedisDeliveries(client),
-    addresses: new RedisAddresses(client),
+    addresses: new RedisAddresses(client, secrets),
     limits: new RedisTestLimits(client),
     segments: new Segments(client, clock),
     destinations: new Destinations({ allowsPrivate: config.webhookPrivate === 'on' }),
-    secrets: new SecretBox(config),
+    secrets,
     dashboardUrl: linkBaseOf(config),
     clock,
   })

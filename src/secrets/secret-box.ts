@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes } from 'node:crypto'
 import {
   closeSync,
   fsyncSync,
@@ -81,6 +81,20 @@ export class SecretBox {
     } catch {
       throw new SecretError('is damaged: set it again with "source set ID --secret"')
     }
+  }
+
+  /**
+   * A keyed digest of a text (HMAC-SHA-256), for recognising it without storing it: `KEYID:DIGEST`. Without the key nobody can find the text by
+   * trying likely ones. A digest under another key has another id, and cannot be compared.
+   * @param owner separates digests: those of the same text for two owners differ
+   * @throws StartupError when the key cannot be read or created
+   */
+  digest(text: string, owner: string): string {
+    const key = this.#key() ?? this.#createKey()
+    const digest = createHmac('sha256', key)
+      .update(JSON.stringify(['digest', owner, text]))
+      .digest('base64url')
+    return `${keyIdOf(key)}:${digest}`
   }
 
   #keyOf(keyId: string): Buffer {

@@ -1,4 +1,5 @@
 import type { SourceFacts, SourceKeySorts } from '../../schemas/api-key.ts'
+import { KEY_START, TEST_KEY_START } from '../../schemas/key-text.ts'
 import type { Maker } from '../../schemas/maker.ts'
 import type { Plans } from '../../schemas/plans.ts'
 import type { TenantChange } from '../../schemas/tenant.ts'
@@ -160,7 +161,7 @@ export class TenantAdmin {
   /**
    * Creates a key. No store has its raw form.
    * @param madeBy user of the dashboard
-   * @param isTest see `isTestKey`
+   * @param isTest see `generateRawKey`
    */
   async createKey(tenantId: string, madeBy?: Maker, isTest = false): Promise<CreatedKey> {
     const { key, prefix, createdAt } = await this.#newKey(tenantId, madeBy, () => {
@@ -312,7 +313,7 @@ function parseGivenPrefix(text: string): string {
   const bare = parsePrefix(text)
   if (bare === undefined) {
     throw new InputError(
-      "a key's prefix must be ipid_ or ipid_test_ and 7 hexadecimal characters, as shown by `ipid key list`",
+      `a key's prefix must be ${KEY_START} or ${TEST_KEY_START} and 7 hexadecimal characters, as shown by "ipid key list"`,
     )
   }
   return bare

@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
+import { isTestKey } from '../../schemas/key-text.ts'
 import { FALLBACK_PLAN, type Plan, type Plans, planOf } from '../../schemas/plans.ts'
 import type { Clock } from '../run/clock.ts'
 import { Loop } from '../run/loop.ts'
 import { Lifecycle, type Service } from '../run/service.ts'
-import { barePrefix, isRawKey, isTestKey } from './key.ts'
+import { barePrefix, isRawKey } from './key.ts'
 import type { CallerStore, KeyHolder, TenantChanges } from './stores.ts'
 import type { Authenticator, Caller, Tenant } from './tenancy.ts'
 

@@ -1,28 +1,19 @@
 import { hash, randomBytes } from 'node:crypto'
+import { KEY_START, prefixCharsOf, TEST_KEY_START } from '../../schemas/key-text.ts'
 
-const KEY_PREFIX_CHARS = 12
 const BULLETS = '•'.repeat(8)
 
 const RAW_KEY = /^ipid_(?:test_)?[0-9a-f]{64}$/
 const BARE_PREFIX = /^ipid_(?:test_)?[0-9a-f]{7}$/
-const RAW_KEY_CHARS = 69
-const TEST = 'test_'
-const TEST_KEY_START = `ipid_${TEST}`
+const KEY_DIGITS = 64
+const RAW_KEY_CHARS = [KEY_START.length + KEY_DIGITS, TEST_KEY_START.length + KEY_DIGITS]
 
 /**
- * A new raw key: `ipid_` and 64 hexadecimal characters, of 256 random bits.
- * @param isTest begins with `ipid_test_` instead; see `isTestKey`
+ * A new raw key: `KEY_START` and 64 hexadecimal characters, of 256 random bits.
+ * @param isTest begins with `TEST_KEY_START` instead. The text says it, and nothing else does: no change of a record can turn one sort into the other.
  */
 export function generateRawKey(isTest = false): string {
-  return `${isTest ? TEST_KEY_START : 'ipid_'}${randomBytes(32).toString('hex')}`
-}
-
-/**
- * Whether an API key, or its prefix, is for trying: nothing that comes with it is stored. Its text says so, and nothing else does: no
- * change of a record can turn one sort into the other.
- */
-export function isTestKey(text: string): boolean {
-  return text.startsWith(TEST_KEY_START)
+  return `${isTest ? TEST_KEY_START : KEY_START}${randomBytes(32).toString('hex')}`
 }
 
 /** A key of a source. The first 7 digits are the same in both of its keys, and are no secret. */
@@ -70,7 +61,7 @@ export function isSourceId(text: string): boolean {
 /** Whether a text has the form of an API key or of a source key. Other texts need no call to the store. */
 export function isRawKey(text: string): boolean {
   if (text.length === RAW_SOURCE_KEY_CHARS) return RAW_SOURCE_KEY.test(text)
-  return (text.length === RAW_KEY_CHARS || text.length === RAW_KEY_CHARS + TEST.length) && RAW_KEY.test(text)
+  return RAW_KEY_CHARS.includes(text.length) && RAW_KEY.test(text)
 }
 
 /** SHA-256 of a raw key, 64 hexadecimal characters. Stores have only this hash. */
@@ -78,9 +69,9 @@ export function hashKey(rawKey: string): string {
   return hash('sha256', rawKey, 'hex')
 }
 
-/** The first 12 characters, of a test key 17. They identify a key. */
+/** The first characters of a key, which identify it: see `prefixCharsOf`. */
 export function barePrefix(rawKey: string): string {
-  return rawKey.slice(0, KEY_PREFIX_CHARS + (isTestKey(rawKey) ? TEST.length : 0))
+  return rawKey.slice(0, prefixCharsOf(rawKey))
 }
 
 /** A prefix with bullets, as users see it. */

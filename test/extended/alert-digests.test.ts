@@ -257,7 +257,7 @@ test('after the secrets key was replaced, links end nothing, and a new subscript
   const key = testSecrets.open(digest.secret!, digest.id)
   const others = new AlertAdmin({
     ...{ alerts, deliveries, segments, clock, dashboardUrl: 'http://dash.example' },
-    ...{ destinations: new Destinations({ allowsPrivate: false }), addresses: new RedisAddresses(client) },
+    ...{ destinations: new Destinations({ allowsPrivate: false }), addresses: new RedisAddresses(client, testSecrets) },
     limits: { take: async () => {} },
     secrets: new SecretBox({ dataDir: '/nonexistent', secretsKey: 'cd'.repeat(32) }),
   })

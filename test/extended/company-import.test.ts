@@ -112,7 +112,7 @@ test('a list changes companies that visited, keeps others for their first visit,
   assert.deepEqual([changed.changed, changed.values], [1, 1], 'a changed list changes only what changed')
   assert.deepEqual(changed.changed_rows, [
     {
-      ...{ line: 3, key: 'ada@b.example', company_id: 'b.example', name: 'B', reason: '' },
+      ...{ line: 3, key: 'ada@b.example', company_id: 'b.example', business_name: 'B', name: 'B', reason: '' },
       changes: [{ field: 'status', before: 'open deal', value: 'customer' }],
     },
   ])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { DigestsAnswer, ListedDigest } from '../../schemas/dashboard/digests.ts'
 import type { ReadWeek } from '../../src/alerts/digests/week.ts'
-import { RedisAddresses } from '../../src/alerts/redis/address-store.ts'
+import { removeAddressesOf } from '../../src/alerts/redis/address-store.ts'
 import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { RedisDeliveries } from '../../src/alerts/redis/delivery-store.ts'
 import { Sender } from '../../src/alerts/sender.ts'
@@ -19,7 +19,7 @@ import { systemClock } from '../../src/run/clock.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { Membership } from '../../src/stores/redis/membership.ts'
 import { noFiles, testSecrets } from '../support/alerts.ts'
-import { type DashboardClient, noCrm, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
+import { type DashboardClient, formOf, noCrm, startDashboard, testAlertAdmin } from '../support/dashboard.ts'
 import { member, redis, tenants } from '../support/dashboard-access.ts'
 import { WEEK } from '../support/home-week.ts'
 import { headerOf, readMail, startMailServer } from '../support/mail.ts'
@@ -63,7 +63,7 @@ async function start(t: TestContext, { canEmail = true } = {}) {
   t.after(async () => {
     await sender.stop()
     await store.removeAll('acme', systemClock.now())
-    await new RedisAddresses(redis).removeAll('acme')
+    await removeAddressesOf(redis, 'acme')
     await redis.del(keys.segmentsOf('acme'))
     for (const key of await redis.keys('*:tests:*')) await redis.del(key)
   })
@@ -88,8 +88,9 @@ async function confirmed(t: TestContext) {
   const world = await start(t)
   const digest = await post<ListedDigest>(world.client, 'digests', ANNA)
   const link = linkIn(await world.mail(1), 'confirm')
-  const form = { method: 'POST', headers: { origin: world.dashboard.url }, body: link.split('?')[1]! }
-  assert.equal((await fetch(`${world.dashboard.url}/confirm`, form)).status, 200)
+  const { url } = world.dashboard
+  const body = new URLSearchParams(formOf(await (await fetch(url + link)).text()))
+  assert.equal((await fetch(`${url}/confirm`, { method: 'POST', headers: { origin: url }, body })).status, 200)
   return { ...world, digest }
 }
 

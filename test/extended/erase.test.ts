@@ -352,6 +352,34 @@ test('erased events are in no file and no object, and all others are unchanged',
 
 const AT = Date.parse('2026-11-22T00:00:00Z')
 
+test('an e-mail address that is erased is in no file and no key, and one of a person of the workspace is refused', async (t) => {
+  const run = await ErasableInstance.start(t)
+  const [gone, kept] = ['zq8-gone@site.example', 'zq8-kept@site.example']
+  for (const address of [gone, kept]) {
+    await run.ipid(
+      'alert',
+      'create',
+      'demo',
+      `To ${address.slice(4, 8)}`,
+      '--on',
+      'company.first_seen',
+      '--email',
+      address,
+    )
+    await run.ipid('digest', 'subscribe', 'demo', address)
+  }
+  assert.ok((await run.keysWith(gone)).length > 0)
+  const text = await run.ipid('erase', 'demo', '--email', gone.toUpperCase())
+  assert.match(text, /alerts and subscriptions +2\nmessages +2\nRedis' files +rewritten/)
+  assert.deepEqual([...run.filesWith(gone), ...(await run.keysWith(gone))], [])
+  assert.ok((await run.keysWith(kept)).length > 0)
+  await run.ipid('dashboard', 'link', 'demo', '--name', 'Kept', '--email', kept)
+  const refused = await run.site.ipid('erase', 'demo', '--email', kept)
+  assert.deepEqual([refused.code, /belongs to a person of the workspace/.test(refused.stderr)], [2, true])
+  const both = await run.site.ipid('erase', 'demo', '--email', gone, '--ip', ERASED)
+  assert.deepEqual([both.code, /give it alone/.test(both.stderr)], [2, true])
+})
+
 test('an interrupted erasure continues by itself, and removes nothing that the next one needs', async (t) => {
   // Stops merges, which only the user of an external one may.
   const { url, client, rows } = await startTestClickHouse(t, { external: true })

@@ -157,6 +157,28 @@ for (const [name, addresses] of Object.entries({
   })
 }
 
+test('sites that lead to inner addresses leave one line a minute, for operators, with the number of the others', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const lines: [object, string][] = []
+  const log = { ...silent, info: (facts: object, text: string) => void lines.push([facts, text]) } as unknown as Logger
+  const { sites, clock, dir } = await startWorld(t)
+  const { siteOf, destinations } = sites
+  const cache = new IconCache({ dir, clock, log: silent })
+  const favicons = new Favicons({ cache, destinations, siteOf, userAgent: 'ipid/1.2.3', log })
+  const text = 'the icon of a company is not at a public address'
+  for (const name of ['first.example', 'second.example', 'third.example']) {
+    sites.addresses.set(name, ['10.0.0.5'])
+    assert.equal(await favicons.of('t', name), undefined)
+  }
+  const [first] = lines
+  assert.deepEqual([lines.length, first?.[1]], [1, text])
+  assert.deepEqual(Object.keys(first![0]), ['host', 'address'])
+  t.mock.timers.tick(60_000)
+  assert.equal(lines.length, 2)
+  // A search asks for the icon, then for the page.
+  assert.deepEqual(lines[1], [{ repeated: 5 }, text])
+})
+
 for (const [name, location] of Object.entries({
   'a private address': 'http://192.168.0.1:PORT/favicon.ico',
   'this machine': 'http://127.0.0.1:PORT/favicon.ico',

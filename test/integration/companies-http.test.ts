@@ -278,6 +278,7 @@ test('programs import a list of companies, see first what it does, and get error
     dry.body.columns.filter(({ is_new }) => is_new).map(({ key }) => key),
     ['größe'],
   )
+  for (const { business_name, name } of dry.body.waiting_rows) assert.deepEqual([business_name, name], ['', ''])
   const done = await post(`?${map}`, gzipSync(list), { 'content-encoding': 'gzip' })
   assert.deepEqual([done.status, done.body.applied, done.body.changed], [200, true, 1])
   assert.deepEqual((await post(`?${map}`, list)).body.values, 0)

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { RedisBulkJobs } from '../../src/lookup/bulk/jobs.ts'
+import { systemClock } from '../../src/run/clock.ts'
 import { BackpressureError } from '../../src/run/errors.ts'
+import type { RedisClient } from '../../src/stores/redis/connect.ts'
+import { sharedLimits } from '../../src/tenants/limits/limits.ts'
+import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import { API_KEY, noCompanies, noData, startHttp } from '../support/http.ts'
-import { freeQuota, noBulkJobs } from '../support/lookups.ts'
+import { freeQuota } from '../support/lookups.ts'
+import { groupCommit } from '../support/pipeline.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { startTenants } from '../support/tenants.ts'
 import { until } from '../support/until.ts'
@@ -21,6 +27,19 @@ async function startIngress(t: TestContext, redis: TestRedis) {
       body: '{"events":[{"ip":"8.8.8.8"}]}',
     })
   return { ...tenants, post }
+}
+
+/** The values of all keys, by key; windows of a day are one key. */
+async function stored(client: RedisClient): Promise<Map<string, string>> {
+  const names = await client.keys('*')
+  const values = await Promise.all(names.map((name) => client.dumpBuffer(name)))
+  return new Map(names.map((name, i) => [name, String(values[i]?.toString('hex'))]))
+}
+
+/** The keys that are new or changed, without the day of a window, in order. */
+async function changedIn(client: RedisClient, before: ReadonlyMap<string, string>): Promise<string[]> {
+  const changed = [...(await stored(client))].filter(([name, value]) => before.get(name) !== value)
+  return changed.map(([name]) => name.replace(/:\d{4}-\d\d-\d\d$/, '')).sort()
 }
 
 test("a tenant's rate limit spans its keys and all ingress processes, and no other tenant", async (t) => {
@@ -66,57 +85,86 @@ test("a source key uses up its own rate, not that of the tenant's API keys or of
   assert.deepEqual(await statuses(1, '/v1/ingest/batch', { 'x-api-key': api.key }), [429])
 })
 
-test('with a test key requests are answered like with any other, and nothing is kept', async (t) => {
+test('with a test key requests are answered like with any other, and Redis keeps nothing', async (t) => {
   const redis = await startTestRedis(t)
   const tenants = await startTenants(t, redis.url, { plans: slow })
   const { admin, client } = tenants
   await admin.createTenant('acme', { plan: 'slow', archive: true })
   const { key, prefix, ...made } = await admin.createKey('acme', undefined, true)
+  const { key: realKey } = await admin.createKey('acme')
   assert.equal(made.test, true)
   assert.ok((await admin.listKeys('acme')).some((listed) => listed.prefix === prefix))
   const kept: string[] = []
   const server = await startHttp(t, {
     ...tenants,
-    intake: { append: async () => void kept.push('events') },
+    intake: groupCommit(client, { deadlineMs: 1_500 }),
+    quota: sharedLimits(new RedisTokenCounters(client), systemClock).lookups,
     tail: { of: () => ({ enricher: noData, accepted: () => void kept.push('live view') }) },
-    bulkJobs: { ...noBulkJobs, reserve: () => Promise.reject(new Error('a job was reserved')) },
+    bulkJobs: new RedisBulkJobs({ client, openMax: 10 }),
   })
   const ask = (method: string, path: string, body?: string, apiKey = key) =>
     fetch(server.url + path, { method, body, headers: { 'x-api-key': apiKey } })
   const events = '{"events":[{"ip":"8.8.8.8","event_id":"e1"},{"ip":"nonsense","event_id":"e2"}]}'
 
+  const before = await stored(client)
   const answer = await ask('POST', '/v1/ingest', events)
   assert.deepEqual([answer.status, answer.headers.get('ipid-test')], [200, 'true'])
-  assert.deepEqual(kept, [])
-  const real = await ask('POST', '/v1/ingest', events, (await admin.createKey('acme')).key)
-  assert.deepEqual([real.status, real.headers.get('ipid-test')], [200, null])
-  assert.deepEqual(await answer.json(), await real.json())
-  assert.deepEqual(kept, ['events', 'live view'])
   assert.equal((await ask('POST', '/v1/ingest', '{"events":[{"ip":1}]}')).status, 422)
   assert.equal((await ask('POST', '/v1/lookup', '{"ip":"8.8.8.8"}')).status, 200)
-  assert.equal((await ask('GET', '/v1/lookup?ip=8.8.8.8')).status, 200)
-  assert.equal((await ask('POST', '/v1/bulk', '{"ips":["8.8.8.8"]}')).status, 200)
+  assert.equal((await ask('GET', '/v1/lookup?ip=8.8.8.8')).status, 429, 'lookups count toward the daily quota')
+  assert.equal((await ask('POST', '/v1/bulk?mode=async', '{"ips":["8.8.8.8"]}')).status, 401)
+  // Its last use is written a little later.
+  await until(async () => (await client.hlen('{tenants}:uses')) > 0)
+  assert.deepEqual(await changedIn(client, before), [
+    '{tenant:acme}:bucket:test',
+    '{tenant:acme}:lookups',
+    '{tenants}:uses',
+  ])
+  assert.deepEqual(kept, [])
 
-  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
-    paths: Record<string, Record<string, { security: object[] }>>
+  const real = await ask('POST', '/v1/ingest', events, realKey)
+  assert.deepEqual([real.status, real.headers.get('ipid-test')], [200, null])
+  assert.deepEqual(await answer.json(), await real.json())
+  assert.deepEqual(kept, ['live view'])
+  assert.ok((await changedIn(client, before)).length > 3, 'events of other keys are in Redis')
+})
+
+test('a test key is refused by every other path, those of tools too', async (t) => {
+  const redis = await startTestRedis(t)
+  const tenants = await startTenants(t, redis.url)
+  await tenants.admin.createTenant('acme', { plan: 'custom' })
+  const { key } = await tenants.admin.createKey('acme', undefined, true)
+  const server = await startHttp(t, { ...tenants, settings: { trustedProxies: [] } })
+  const operations = async (path: string) => {
+    const { paths } = (await (await fetch(server.url + path)).json()) as {
+      paths: Record<string, Record<string, { security?: object[] }>>
+    }
+    return Object.entries(paths).flatMap(([at, methods]) =>
+      Object.entries(methods).map(([method, { security = [] }]) => ({ at, method: method.toUpperCase(), security })),
+    )
   }
-  const others = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.keys(methods).flatMap((method) =>
-      methods[method]!.security.length === 0 || /^\/s\/|^\/v1\/(ingest|lookup|bulk)$/.test(path)
-        ? []
-        : [[method.toUpperCase(), path.replace(/{[^}]+}/, 'other')] as const],
-    ),
-  )
-  assert.ok(others.length > 5)
-  await client.flushall()
-  await admin.createTenant('acme', { plan: 'custom' })
-  const again = await admin.createKey('acme', undefined, true)
-  for (const [method, path, body] of [...others, ['POST', '/v1/bulk?mode=async', '{"ips":["8.8.8.8"]}'] as const]) {
-    const refused = await ask(method, path, body ?? (method === 'POST' ? '{"ip":"8.8.8.8"}' : undefined), again.key)
-    const { code } = (await refused.json()) as { code: string }
-    assert.deepEqual([refused.status, code], [401, 'wrong_key_kind'], `${method} ${path}`)
+  const [api, tools] = [await operations('/openapi.json'), await operations('/docs/openapi-tools.json')]
+  const takes = (at: string) => ['/v1/ingest', '/v1/lookup', '/v1/bulk'].includes(at)
+  const own = api.filter(({ at, security }) => security.length > 0 && !takes(at))
+  assert.ok(own.length > 5 && tools.length > 100, `${own.length} of ours, ${tools.length} of tools`)
+  const before = await stored(tenants.client)
+  const open: string[] = []
+  for (const { at, method } of [...own, ...tools]) {
+    const path = at.replaceAll(/{[^}]+}/g, () => key)
+    const headers = {
+      ...{ 'x-api-key': key, 'x-source-key': key, authorization: `Basic ${btoa(`${key}:`)}` },
+      'content-type': 'application/json',
+    }
+    const body = ['GET', 'HEAD', 'OPTIONS'].includes(method) ? undefined : '{"ip":"8.8.8.8"}'
+    const refused = await fetch(server.url + path, { method, headers, body })
+    const text = await refused.text()
+    if (refused.status === 401) assert.match(text, /wrong_key_kind|unknown_key|takes a source key/, `${method} ${at}`)
+    else open.push(`${method} ${at} ${refused.status}`)
   }
-  assert.deepEqual(kept, ['events', 'live view'])
+  // They take no key: a script, and the question of a tool whether a path is ours.
+  assert.deepEqual(open, ['GET /s/web/{source_key} 404', 'GET /.well-known/fastly/logging/challenge 404'])
+  await until(async () => (await tenants.client.hlen('{tenants}:uses')) > 0)
+  assert.deepEqual(await changedIn(tenants.client, before), ['{tenants}:uses'])
 })
 
 test('test keys have a rate of their own, which stops no other key', async (t) => {

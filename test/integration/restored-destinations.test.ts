@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { TenantCopy } from '../../schemas/backup.ts'
+import { TenantCopy } from '../../schemas/backup.ts'
 import { alertAdmin } from '../../src/alerts/admin.ts'
+import { removeAddressesOf } from '../../src/alerts/redis/address-store.ts'
 import { RedisAlerts } from '../../src/alerts/redis/alert-store.ts'
 import { readConfig } from '../../src/config/config.ts'
+import { compileValidator } from '../../src/pipeline/event/validator.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -54,7 +56,9 @@ test('restored alerts and pulls send nothing until a person resumes them', async
   const [source] = await new RedisTenantStore(redis).listSources('a')
   assert.equal(source!.source.pull!.paused, true)
   assert.deepEqual(source!.source.pull!.settings, PULL.settings)
-  await new RedisAlerts(redis).change('a', 'alert_000000000001', { paused: null })
+  const admin = alertAdmin(redis, readConfig({ SECRETS_KEY: 'cd'.repeat(32) }), systemClock)
+  await admin.confirm('a', ALERT.target)
+  await admin.resume(await admin.named('a', 'Thief'))
   assert.deepEqual(await redis.smembers(keys.alertingTenants()), ['a'], 'resumed, it is evaluated')
 })
 
@@ -89,6 +93,31 @@ test('a restored e-mail address has to confirm again, and then a person resumes 
   ])
   assert.equal(await redis.sismember(keys.alertingTenants(), 'c'), 0)
   assert.equal((await admin.resume(await named('Confirmed before'))).paused, undefined)
+})
+
+test('an opt-out outlives a restore: the address confirms that kind again, and no other', async (t) => {
+  t.after(() => redis.del(keys.optOuts('d')))
+  const copies = new TenantCopies(redis, systemClock)
+  const admin = alertAdmin(redis, readConfig({ SECRETS_KEY: 'cd'.repeat(32) }), systemClock)
+  const { alerts: _, ...copy } = copyOf('d', 'ipid_5555555')
+  await copies.add(copy)
+  const digest = { address: 'ada@example.com', every: 'week', at: '08:00' } as const
+  await admin.confirm('d', digest.address)
+  await admin.unsubscribe(await admin.subscribe('d', digest))
+  let copied: TenantCopy | undefined
+  for await (const one of copies.all()) if (one.id === 'd') copied = one
+  assert.equal(copied!.opt_outs!.length, 1)
+  assert.ok(!JSON.stringify(copied).includes(digest.address))
+  assert.deepEqual(compileValidator(TenantCopy)(copied), [])
+  await removeAddressesOf(redis, 'd')
+  await copies.add(JSON.parse(JSON.stringify(copied)) as TenantCopy)
+  const file = { address: digest.address, export: { id: 'export_0123456789ab', name: 'Daily' }, once: false }
+  const mail = await admin.mailExport('d', file)
+  assert.equal(mail.unconfirmed, digest.address)
+  await admin.confirm('d', digest.address)
+  assert.equal((await admin.mailExport('d', { ...file, once: true })).unconfirmed, undefined)
+  assert.equal((await admin.subscribe('d', digest)).unconfirmed, digest.address)
+  await new RedisAlerts(redis).removeAll('d', systemClock.now())
 })
 
 test('a key with the prefix of another key is not lost silently', async () => {

@@ -69,12 +69,17 @@ export async function followLink(link: string): Promise<DashboardClient> {
   return new DashboardClient(url, cookie, token)
 }
 
+/** The fields of the form on a page of the dashboard's server. */
+export function formOf(html: string): Record<string, string> {
+  return Object.fromEntries([...html.matchAll(/name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name, value]))
+}
+
 /** Alerts as the dashboard manages them, with secrets of the tests. */
 export function testAlertAdmin(redis: RedisClient, clock: Clock, allowsPrivate = true): AlertAdmin {
   return new AlertAdmin({
     ...{ alerts: new RedisAlerts(redis), deliveries: new RedisDeliveries(redis), segments: new Segments(redis, clock) },
     ...{ secrets: testSecrets, clock, destinations: new Destinations({ allowsPrivate }) },
-    addresses: new RedisAddresses(redis),
+    addresses: new RedisAddresses(redis, testSecrets),
     limits: new RedisTestLimits(redis),
     dashboardUrl: 'http://dash.example',
   })
@@ -123,7 +128,7 @@ export async function startDashboard(
     routes,
     mails: options.mails,
     oidc: options.oidc?.(port),
-    addresses: new RedisAddresses(redis),
+    addresses: new RedisAddresses(redis, testSecrets),
     sharedPages: options.sharedPages ?? { open: async () => ({ status: 404, body: '' }) },
     digests: testAlertAdmin(redis, clock),
     findTenant: (id) => tenants.getTenant(id),

@@ -53,7 +53,9 @@ export function isAboutCompanies(alert: FiringAlert): alert is CompanyAlert {
 }
 
 /** Changes of an alert; null removes a field. */
-export type AlertChange = Partial<Pick<AlertRecord, 'name' | 'active_since' | 'every' | 'at' | 'secret'>> & {
+export type AlertChange = Partial<
+  Pick<AlertRecord, 'name' | 'active_since' | 'every' | 'at' | 'secret' | 'unconfirmed'>
+> & {
   readonly paused?: AlertRecord['paused'] | null
   readonly sends_empty?: true | null
 }
@@ -123,9 +125,13 @@ export class RedisAlerts {
     return { ...(JSON.parse(String(json)) as AlertRecord), id, tenantId }
   }
 
-  /** @returns undefined when there is no such alert any more */
+  /**
+   * @returns undefined when there is no such alert any more
+   * @throws InputError when its name is taken, or its pause would end while it waits for its address
+   */
   async change(tenantId: string, id: string, change: AlertChange): Promise<Alert | undefined> {
     const json = await this.#write(tenantId, id, [tenantId, id, JSON.stringify(change), ''])
+    if (json === 2) throw new InputError('the alert waits for its address to confirm')
     if (json === 0) throw new InputError(`tenant ${tenantId} has an alert named ${JSON.stringify(change.name)}`)
     return json === null ? undefined : { ...(JSON.parse(String(json)) as AlertRecord), id, tenantId }
   }

@@ -5,7 +5,8 @@
 -- ARGV[3] JSON: of a new alert, or of the fields that change; a field that is null is removed
 -- ARGV[4] most alerts of a tenant, or most subscriptions of its kind; '' for a change
 -- for a new alert with a message: ARGV[5] message id, ARGV[6] its JSON, ARGV[7] now, ms, ARGV[8] member of the set of queues
--- Returns the JSON of the alert; 0 when its name is taken, or its address is subscribed to the same already, 1 when the tenant has too many, nil when there is no such alert.
+-- Returns the JSON of the alert; 0 when its name is taken, or its address is subscribed to the same already, 1 when the tenant has too many,
+-- 2 when a change would end the pause of an alert that waits for its address, nil when there is no such alert.
 local function kindOf(record)
   return (record.on == 'digest' or record.on == 'export') and record.on or 'alert'
 end
@@ -44,6 +45,9 @@ for name, value in pairs(change) do
   else
     alert[name] = value
   end
+end
+if not isNew and change.paused == cjson.null and alert.unconfirmed then
+  return 2
 end
 local changed = isNew and ARGV[3] or cjson.encode(alert)
 call('HSET', KEYS[2], ARGV[2], changed)

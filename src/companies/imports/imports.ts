@@ -242,7 +242,7 @@ class PlanBuilder {
     if ('reason' in match) {
       counts.unused++
       const { reason } = match
-      show(this.#unusedRows, { line: row.line, key, company_id: '', name: '', changes: [], reason })
+      show(this.#unusedRows, { line: row.line, key, company_id: '', ...named(''), changes: [], reason })
       return
     }
     const { company_id, visited } = match
@@ -257,7 +257,7 @@ class PlanBuilder {
       value: value.replaceAll('\n', ', '),
     }))
     const rows = visited === undefined ? this.#waitingRows : this.#changedRows
-    show(rows, { line: row.line, key, company_id, name: visited?.name ?? '', changes: shown, reason: '' })
+    show(rows, { line: row.line, key, company_id, ...named(visited?.name ?? ''), changes: shown, reason: '' })
   }
 
   #changesOf({ line, cells }: ListRow, company_id: string): CorrectedValue[] {
@@ -302,6 +302,10 @@ class PlanBuilder {
       problems: this.#problems,
     }
   }
+}
+
+function named(name: string): Pick<ImportedRow, 'business_name' | 'name'> {
+  return { business_name: name, name }
 }
 
 function show(rows: ImportedRow[], row: ImportedRow): void {

@@ -5,6 +5,7 @@ import { requestAt } from '../../alerts/sending/request-at.ts'
 import { causeText } from '../../run/cause-text.ts'
 import { type SlotLimits, TenantSlots } from '../../run/tenant-slots.ts'
 import { timeLimit } from '../../run/time-limit.ts'
+import { RepeatedLines } from '../../telemetry/logger.ts'
 import type { IconCache } from './icon-cache.ts'
 import { iconLinksOf } from './icon-links.ts'
 import { imageTypeOf } from './image-type.ts'
@@ -60,6 +61,7 @@ export class Favicons {
   /** By domain. */
   readonly #searches = new Map<string, Promise<Buffer>>()
   readonly #stopping = new AbortController()
+  readonly #refused = new RepeatedLines()
 
   constructor(options: FaviconsOptions) {
     this.#options = options
@@ -126,6 +128,13 @@ export class Favicons {
     return undefined
   }
 
+  /** One line a minute at most: a network whose name servers lead every site to an inner address would fill the log. */
+  #noteRefused(facts: { readonly host: string; readonly address: string }): void {
+    const { log } = this.#options
+    const what = 'the icon of a company is not at a public address'
+    if (this.#refused.isNew(what, (repeated) => log.info({ repeated }, what))) log.info(facts, what)
+  }
+
   async #image(url: URL, signal: AbortSignal): Promise<Buffer | undefined> {
     const got = await this.#get(url, 'image/*', ICON_BYTES_MAX, signal)
     return got === undefined || got.isCut || imageTypeOf(got.bytes) === undefined ? undefined : got.bytes
@@ -133,7 +142,7 @@ export class Favicons {
 
   /** The beginning of the content at a URL, after redirects; undefined when it has none, or leads to a forbidden place. */
   async #get(first: URL, accept: string, bytesMax: number, signal: AbortSignal): Promise<Got | undefined> {
-    const { destinations, userAgent, log } = this.#options
+    const { destinations, userAgent } = this.#options
     // No cookie, no referrer, and the same for every site.
     const headers = { accept, 'accept-encoding': 'identity', 'user-agent': userAgent }
     let url: URL | undefined = first
@@ -152,7 +161,7 @@ export class Favicons {
         url = targetOf(answer, at)
       } catch (error) {
         if (!(error instanceof DestinationRefusedError)) throw error
-        log.debug({ host: at.hostname, address: error.found }, 'the icon of a company is not at a public address')
+        this.#noteRefused({ host: at.hostname, address: error.found })
         return undefined
       }
     }

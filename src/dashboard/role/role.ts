@@ -23,6 +23,7 @@ import { UploadedFiles } from '../../pipeline/sources/batch/redis/uploaded-files
 import { batchJobs, intakeGate, uploadConnection } from '../../process/batch-jobs.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import type { Service } from '../../run/service.ts'
+import { SecretBox } from '../../secrets/secret-box.ts'
 import type { ObjectStore } from '../../stores/objects/object-store.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
@@ -143,7 +144,7 @@ export function dashboardRole(context: ProcessContext): DashboardRole {
         sessions,
         people,
         ...{ mails, oidc },
-        addresses: new RedisAddresses(redis),
+        addresses: new RedisAddresses(redis, new SecretBox(config)),
         sharedPages: new SharedPages({
           ...{ links: sharedLinks, companies, counters, findTenant, clock },
           segments: new Segments(redis, clock),

@@ -1,6 +1,7 @@
 import type { AlertRecord } from '../../../schemas/alert.ts'
 import { CONFIRM_DAYS } from '../../alerts/delivery.ts'
-import type { RedisAddresses } from '../../alerts/redis/address-store.ts'
+import type { RedisAddresses, TenantAddress } from '../../alerts/redis/address-store.ts'
+import type { Alert } from '../../alerts/redis/alert-store.ts'
 import type { Exchange } from '../../http/engine/exchange.ts'
 import { HttpError } from '../../http/engine/http-error.ts'
 import type { HttpResponse } from '../../http/engine/response.ts'
@@ -30,8 +31,10 @@ export class Confirming {
     const token = new URLSearchParams(request.query).get('token') ?? ''
     const found = await this.#options.addresses.addressOf(token)
     if (found === undefined) return this.#gone()
-    const { address, tenantId } = found
-    const waiting = await this.#options.addresses.waitingFor(found)
+    return this.#asks(found, token, await this.#options.addresses.waitingFor(found))
+  }
+
+  #asks({ address, tenantId }: TenantAddress, token: string, waiting: readonly Alert[]): HttpResponse {
     const about =
       waiting.length === 0
         ? `<p>${escaped(address)} gets alerts, digests or files of exports of ${escaped(tenantId)} once you confirm it.</p>`
@@ -41,23 +44,30 @@ export class Confirming {
       200,
       `${about}
 <form class="ui-stack" method="post" action="/confirm"><input type="hidden" name="token" value="${escaped(token)}">
+<input type="hidden" name="shown" value="${waiting.map(({ id }) => escaped(id)).join(' ')}">
 <p><button type="submit" class="ui-button is-primary">Confirm the address</button></p></form>`,
     )
   }
 
-  /** `POST /confirm`: the form of our page. */
+  /** `POST /confirm`: the form of our page. Starts what that page listed. When only other alerts wait, the page lists them and asks again. */
   async confirm(exchange: Exchange): Promise<HttpResponse> {
     const { addresses, clock, persisted } = this.#options
     if (exchange.request.head.origin === '')
       throw new HttpError('forbidden', 'the request does not come from the page of the link')
     exchange.assertBody()
-    const token = new URLSearchParams(await exchange.text()).get('token') ?? ''
+    const form = new URLSearchParams(await exchange.text())
+    const token = form.get('token') ?? ''
+    const shown = (form.get('shown') ?? '').split(' ')
     const found = await addresses.addressOf(token)
-    if (found === undefined || !(await addresses.confirm(found, clock.now(), token))) return this.#gone()
+    if (found === undefined) return this.#gone()
+    if (!(await addresses.confirm(found, clock.now(), { token, shown }))) {
+      const waiting = await addresses.waitingFor(found)
+      return waiting.length === 0 ? this.#gone() : this.#asks(found, token, waiting)
+    }
     await persisted()
     return this.#page(
       200,
-      `<p>${escaped(found.address)} is confirmed. Its mails start now. You can close this page.</p>`,
+      `<p>${escaped(found.address)} is confirmed. What you were shown starts now. You can close this page.</p>`,
     )
   }
 

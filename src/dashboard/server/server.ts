@@ -64,6 +64,8 @@ interface DashboardOptions {
 
 const BODY_MAX_BYTES = 2 ** 20
 const FORM_MAX_BYTES = 2 ** 12
+/** The form names each alert that waits for an address: at most those of a tenant, see `ALERT_LIMITS`. */
+const CONFIRM_FORM_MAX_BYTES = 2 ** 13
 /** Unknown paths under `/api/`: they must not get a page. */
 const unknownCalls = [1, 2, 3, 4, 5, 6].map((n) => `/api${'/:x'.repeat(n)}`)
 
@@ -195,7 +197,7 @@ class Gate {
       { method: 'GET', path: oidcPath, endpoint: endpoint(oidcPath, (exchange) => providing.finish(exchange)) },
       { method: 'POST', path: mailPath, endpoint: { ...request, bodyMaxBytes: FORM_MAX_BYTES } },
       { method: 'GET', path: linkPath, endpoint: endpoint(linkPath, (exchange) => confirming.open(exchange)) },
-      { method: 'POST', path: linkPath, endpoint: { ...agreed, bodyMaxBytes: FORM_MAX_BYTES } },
+      { method: 'POST', path: linkPath, endpoint: { ...agreed, bodyMaxBytes: CONFIRM_FORM_MAX_BYTES } },
       { method: 'GET', path: endPath, endpoint: endpoint(endPath, (exchange) => unsubscribing.open(exchange)) },
       { method: 'POST', path: endPath, endpoint: { ...ending, bodyMaxBytes: FORM_MAX_BYTES } },
       { method: 'POST', path: outPath, endpoint: endpoint(outPath, (exchange) => signing.leave(exchange)) },

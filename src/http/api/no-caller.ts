@@ -1,3 +1,4 @@
+import { KEY_START, TEST_KEY_START } from '../../../schemas/key-text.ts'
 import type { ArrivedRequest } from '../engine/engine.ts'
 import { HttpError } from '../engine/http-error.ts'
 
@@ -8,7 +9,7 @@ export function noCallerError({ head, query }: ArrivedRequest): HttpError {
     const missing = 'the x-api-key header is missing'
     const withPlace = (place: string) => new HttpError('missing_key', `${missing}: the key belongs there${place}`)
     if (authorization !== '') return withPlace(' by itself, and not into authorization')
-    return query.includes('ipid_') ? withPlace(', and not into the address') : new HttpError('missing_key', missing)
+    return query.includes(KEY_START) ? withPlace(', and not into the address') : new HttpError('missing_key', missing)
   }
   const notValid = 'the API key is not valid'
   if (/^[a-z]+\s/i.test(apiKey))
@@ -19,7 +20,7 @@ export function noCallerError({ head, query }: ArrivedRequest): HttpError {
 }
 
 /** The 401 of a request with a test key to a path that stores something, or reads what is stored. @param instead what to do */
-export function testKeyError(instead = 'use a key that does not begin with ipid_test_ here'): HttpError {
+export function testKeyError(instead = `use a key that does not begin with ${TEST_KEY_START} here`): HttpError {
   return new HttpError(
     'wrong_key_kind',
     `a test key stores nothing and reads nothing that is stored; it takes /v1/ingest, /v1/lookup and /v1/bulk: ${instead}`,

@@ -1,4 +1,5 @@
 import { API_ERRORS, ErrorBody } from '../../../schemas/api/error.ts'
+import { KEY_START, TEST_KEY_START } from '../../../schemas/key-text.ts'
 import type { ErrorStatus } from '../engine/http-error.ts'
 import { NDJSON_TYPE } from '../engine/response.ts'
 import { ERROR_MEANINGS } from '../route/errors.ts'
@@ -65,7 +66,7 @@ const SECURITY = {
       in: 'header',
       name: 'X-API-Key',
       description:
-        'ipid_ and 64 hexadecimal characters. A test key begins with ipid_test_: it takes /v1/ingest, /v1/lookup and /v1/bulk with mode=sync, is ' +
+        `${KEY_START} and 64 hexadecimal characters. A test key begins with ${TEST_KEY_START}: it takes /v1/ingest, /v1/lookup and /v1/bulk with mode=sync, is ` +
         'answered like any other, with the header ipid-test: true, and nothing that comes with it is stored',
     },
   },

@@ -37,7 +37,7 @@ export function quotaJson({ limit, left, used, resetAt }: LimitDecision): string
   return `{"daily_limit":${limit},"daily_used":${used},"daily_remaining":${Math.max(0, left)},"reset_at":"${resetAt}"}`
 }
 
-/** The quota as headers, for responses that are not one JSON object. */
+/** The quota as headers, in every answer to a lookup and in its 429. */
 export function quotaHeaders({ limit, left, used, resetAt }: LimitDecision): Record<string, string> {
   return {
     'x-quota-limit': String(limit),

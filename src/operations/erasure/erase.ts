@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { ErasureReceipt } from '../../../schemas/erasure.ts'
+import type { AddressErasureReceipt, ErasureReceipt } from '../../../schemas/erasure.ts'
 import type { Clock } from '../../run/clock.ts'
-import type { ErasableArchive, ErasableRecords, ErasableTables, ErasureScope } from './ports.ts'
+import type { ErasableArchive, ErasableMails, ErasableRecords, ErasableTables, ErasureScope } from './ports.ts'
 import type { Selector } from './selector.ts'
 
 export interface ErasureOptions {
@@ -59,6 +59,32 @@ export async function eraseEvents(
     }
   } finally {
     await tables.end().finally(() => records.end())
+  }
+}
+
+/** Removes an e-mail address that mails went to. After a crash, call it again to complete it. @param address see `normalAddress` */
+export async function eraseMailAddress(
+  tenantId: string,
+  address: string,
+  {
+    records,
+    mails,
+    clock,
+    waitMs,
+  }: Pick<ErasureOptions, 'records' | 'clock' | 'waitMs'> & { readonly mails: ErasableMails },
+): Promise<AddressErasureReceipt> {
+  const deadline = () => performance.now() + waitMs
+  await records.begin(deadline())
+  try {
+    const removed = await mails.remove(tenantId, address, clock.now())
+    const files = await records.rewriteFiles(deadline())
+    return {
+      ...{ receipt: randomUUID(), tenant_id: tenantId, selector: 'email' },
+      finished_at: new Date(clock.now()).toISOString(),
+      redis: { ...removed, files },
+    }
+  } finally {
+    await records.end()
   }
 }
 

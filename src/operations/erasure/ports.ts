@@ -97,3 +97,16 @@ export interface TenantRemoval {
   /** Frees the name. */
   removeRecord(tenantId: string): Promise<void>
 }
+
+/** E-mail addresses that mails of a tenant went to. */
+export interface ErasableMails {
+  /**
+   * Removes one with its alerts, messages, links and opt-outs. May be repeated.
+   * @throws InputError when it is that of a person of the workspace
+   */
+  remove(
+    tenantId: string,
+    address: string,
+    nowMs: number,
+  ): Promise<{ readonly alerts: number; readonly messages: number }>
+}

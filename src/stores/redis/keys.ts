@@ -165,8 +165,11 @@ export const keys = {
   deliveryQueues: () => `${leased('alerts')}:queues`,
   /** Set: e-mail addresses of a tenant that are confirmed. */
   confirmedAddresses: (tenantId: string) => `${leased('alerts')}:confirmed:${tenantId}`,
-  /** Set: `KIND ADDRESS` of addresses of a tenant that unsubscribed by a link and have not confirmed this kind of subscription since. */
-  unsubscribedAddresses: (tenantId: string) => `${leased('alerts')}:unsubscribed:${tenantId}`,
+  /**
+   * Set: `KIND DIGEST` of addresses whose subscription of this kind ended by a link or with its person, and that have not confirmed one since. The
+   * digest is that of `SecretBox.digest`.
+   */
+  optOuts: (tenantId: string) => `${leased('alerts')}:opt-outs:${tenantId}`,
   /** String: JSON of `TenantAddress`, which a link confirms; expires. */
   confirmation: (digest: string) => `${leased('alerts')}:confirmation:${digest}`,
   confirmationPattern: () => `${leased('alerts')}:confirmation:*`,

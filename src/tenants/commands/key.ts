@@ -1,8 +1,8 @@
 import { Command } from 'commander'
+import { isTestKey } from '../../../schemas/key-text.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printPairs, printTable } from '../../terminal/print.ts'
 import { addSubcommand, manageTenants } from '../../terminal/subcommand.ts'
-import { isTestKey } from '../key.ts'
 import type { ApiKey } from '../tenancy.ts'
 
 interface KeyOptions {

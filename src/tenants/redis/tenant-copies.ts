@@ -48,9 +48,10 @@ export class TenantCopies {
       // It may have been deleted meanwhile.
       if (json === null) continue
       const copied = [...(await this.#keysIn(keys.apiKeysOf(id))), ...(await this.#keysIn(keys.sourceKeysOf(id)))]
-      const [segments, alerts, exports, crm] = await Promise.all([
+      const [segments, alerts, optOuts, exports, crm] = await Promise.all([
         this.#recordsIn<SegmentRecord>(keys.segmentsOf(id)),
         this.#recordsIn<AlertRecord>(keys.alertsOf(id)),
+        this.#client.smembers(keys.optOuts(id)),
         this.#recordsIn<ExportRecord>(keys.exportsOf(id)),
         this.#client.hget(keys.crmConnections(), id),
       ])
@@ -58,6 +59,7 @@ export class TenantCopies {
       const lookups = { day, used: await this.#counters.used(lookupsOf(id, day)) }
       yield {
         ...{ id, record: JSON.parse(json) as TenantRecord, keys: copied, segments, alerts, exports, lookups },
+        ...(optOuts.length > 0 && { opt_outs: optOuts.sort() }),
         ...(crm !== null && { crm: JSON.parse(crm) as CrmRecord }),
       }
     }
@@ -73,6 +75,7 @@ export class TenantCopies {
     keys: copied,
     segments = {},
     alerts = {},
+    opt_outs: optOuts = [],
     exports = {},
     crm,
     lookups,
@@ -109,6 +112,7 @@ export class TenantCopies {
       }
       await this.#client.hsetnx(keys.alertsOf(id), alertId, JSON.stringify(restored))
     }
+    for (const optOut of optOuts) await this.#client.sadd(keys.optOuts(id), optOut)
     for (const [exportId, one] of Object.entries(exports)) {
       await this.#client.hsetnx(keys.exportsOf(id), exportId, JSON.stringify({ ...one, ...since }))
       await this.#client.sadd(keys.exportingTenants(), id)

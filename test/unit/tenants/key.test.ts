@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import {
-  barePrefix,
-  displayPrefix,
-  generateRawKey,
-  hashKey,
-  isRawKey,
-  isTestKey,
-  parsePrefix,
-} from '../../../src/tenants/key.ts'
+import { isTestKey } from '../../../schemas/key-text.ts'
+import { barePrefix, displayPrefix, generateRawKey, hashKey, isRawKey, parsePrefix } from '../../../src/tenants/key.ts'
 
 test('a raw key is ipid_ and 64 hexadecimal characters, and no two are equal', () => {
   const keys = new Set(Array.from({ length: 100 }, () => generateRawKey()))

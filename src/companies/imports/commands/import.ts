@@ -102,7 +102,7 @@ function print({ stdout }: CliContext, answer: ImportAnswer, isDry: boolean): vo
   function rows(title: string, shown: readonly ImportedRow[]): void {
     if (shown.length === 0) return
     printLine(stdout, `${title}:`)
-    for (const { line, key, name, changes, reason } of shown) {
+    for (const { line, key, business_name: name, changes, reason } of shown) {
       const words = changes.map(
         ({ field, before, value }) => `${field} ${JSON.stringify(before)} → ${JSON.stringify(value)}`,
       )

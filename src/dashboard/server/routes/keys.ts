@@ -7,8 +7,8 @@ import {
   type ListedKey,
   RevokeKeyBody,
 } from '../../../../schemas/dashboard/keys.ts'
+import { isTestKey } from '../../../../schemas/key-text.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
-import { isTestKey } from '../../../tenants/key.ts'
 import type { ApiKey } from '../../../tenants/tenancy.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { makerOf } from '../sessions.ts'

@@ -4,6 +4,7 @@ import { trustedDataDir } from '../../../embedded/processes/data-dir.ts'
 import { openObjectStore } from '../../../pipeline/sinks/archive/destination.ts'
 import { activeOn, partitionsOf } from '../../../pipeline/streams/topology.ts'
 import { StartupError } from '../../../run/errors.ts'
+import { SecretBox } from '../../../secrets/secret-box.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
 import type { TenantAdmin } from '../../../tenants/admin.ts'
 import type { CliContext } from '../../../terminal/context.ts'
@@ -14,7 +15,8 @@ import { tenantAdmin, withRedis } from '../../../terminal/stores.ts'
 import { endReenrichment } from '../../reenrich/end.ts'
 import { StoreErasableArchive } from '../erasable-archive.ts'
 import { ClickHouseErasableEvents } from '../erasable-events.ts'
-import type { ErasableArchive, ErasableRecords, ErasableTables, TenantRemoval } from '../ports.ts'
+import type { ErasableArchive, ErasableMails, ErasableRecords, ErasableTables, TenantRemoval } from '../ports.ts'
+import { RedisErasableMails } from '../redis/erasable-mails.ts'
 import { RedisErasableRecords } from '../redis/erasable-records.ts'
 import { RedisTenantRemoval } from '../redis/tenant-removal.ts'
 
@@ -25,6 +27,7 @@ interface Erasable {
   readonly records: ErasableRecords
   readonly archive: ErasableArchive
   readonly tenants: TenantRemoval
+  readonly mails: ErasableMails
   /** Runs `use` while no other process replaces, removes or copies stored events, and no copy of them is left. */
   alone<T>(use: () => Promise<T>): Promise<T>
 }
@@ -52,6 +55,7 @@ export async function withErasable<T>(
         records: new RedisErasableRecords({ client, pipeline, partitions, folder, log }),
         archive: new StoreErasableArchive(store),
         tenants: new RedisTenantRemoval(client),
+        mails: new RedisErasableMails(client, new SecretBox(config)),
         alone: (erase) =>
           withRewriteLease(client, 'an erasure', async (hold) => {
             await endReenrichment(place, hold, (line) => printLine(context.stderr, line))

@@ -1,5 +1,8 @@
 import { Command } from 'commander'
-import type { ErasureReceipt } from '../../../../schemas/erasure.ts'
+import { normalAddress } from '../../../../schemas/alert.ts'
+import type { AddressErasureReceipt, ErasureReceipt } from '../../../../schemas/erasure.ts'
+import { assertEmailAddress } from '../../../alerts/facts.ts'
+import { InputError } from '../../../run/errors.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { waitOption } from '../../../terminal/integer-option.ts'
 import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
@@ -8,11 +11,15 @@ import { type SelectorFlags, selectorOf, withMasked } from '../selector.ts'
 import { filesText } from './files-text.ts'
 
 interface EraseFlags extends SelectorFlags {
+  readonly email?: string
   readonly wait: number
   readonly json?: boolean
 }
 
-/** `ipid erase TENANT --ip|--account|--event|--source`: removes events from all stores, while everything runs. */
+/**
+ * `ipid erase TENANT --ip|--account|--event|--source`: removes events from all stores, while everything runs. With `--email`, an address that mails
+ * went to.
+ */
 export function eraseCommand(context: CliContext): Command {
   const command = new Command('erase')
     .argument('<tenant>', 'tenant of the events')
@@ -20,17 +27,28 @@ export function eraseCommand(context: CliContext): Command {
     .option('--account <id>', 'events of this account')
     .option('--event <id>', 'the event of this id')
     .option('--source <id>', 'events that this source brought, and their counts')
+    .option('--email <address>', 'no events: an address that alerts, digests or files were sent to')
     .addOption(waitOption('how long each wait may take: for the pipeline, for merges, for Redis'))
     .option('--json', 'print JSON')
-  return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl']).action(
-    async (tenant: string, { wait, json, ...flags }: EraseFlags) => {
-      const selector = selectorOf(flags)
+  return addSettings(command, [...INSTANCE_SETTINGS, 'archiveUrl', 'secretsKey']).action(
+    async (tenant: string, { wait, json, email, ...flags }: EraseFlags) => {
+      const selector = email === undefined ? selectorOf(flags) : emailOf(email, flags)
       const config = configOf(context, command)
-      const [{ withErasable }, { eraseEvents }, { systemClock }] = await Promise.all([
+      const [{ withErasable }, { eraseEvents, eraseMailAddress }, { systemClock }] = await Promise.all([
         import('./erasable.ts'),
         import('../erase.ts'),
         import('../../../run/clock.ts'),
       ])
+      if (typeof selector === 'string') {
+        const receipt = await withErasable(config, context, async ({ admin, records, mails }) => {
+          await admin.getTenant(tenant)
+          const parts = { records, mails, clock: systemClock, waitMs: wait * 1_000 }
+          return await eraseMailAddress(tenant, selector, parts)
+        })
+        if (json === true) printJson(context.stdout, receipt)
+        else printAddress(context, receipt)
+        return
+      }
       const receipt = await withErasable(config, context, async ({ admin, alone, ...stores }) => {
         const { addressKey } = await admin.getTenant(tenant)
         const onStep = (what: string) => printLine(context.stderr, what)
@@ -41,6 +59,25 @@ export function eraseCommand(context: CliContext): Command {
       else print(context, receipt)
     },
   )
+}
+
+/** @throws InputError when it is no address, or comes with a selector of events */
+function emailOf(email: string, others: SelectorFlags): string {
+  if (Object.values(others).some((value) => value !== undefined))
+    throw new InputError('--email removes no events: give it alone')
+  assertEmailAddress(email.trim())
+  return normalAddress(email)
+}
+
+function printAddress({ stdout }: CliContext, { redis, ...receipt }: AddressErasureReceipt): void {
+  printPairs(stdout, [
+    ['receipt', receipt.receipt],
+    ['tenant', receipt.tenant_id],
+    ['finished', receipt.finished_at],
+    ['alerts and subscriptions', redis.alerts],
+    ['messages', redis.messages],
+    ["Redis' files", filesText(redis.files)],
+  ])
 }
 
 function print({ stdout }: CliContext, receipt: ErasureReceipt): void {

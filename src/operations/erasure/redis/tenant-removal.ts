@@ -1,4 +1,4 @@
-import { RedisAddresses } from '../../../alerts/redis/address-store.ts'
+import { removeAddressesOf } from '../../../alerts/redis/address-store.ts'
 import { RedisAlerts } from '../../../alerts/redis/alert-store.ts'
 import { correctionsWritten } from '../../../companies/corrections/lock.ts'
 import { RedisCrm } from '../../../crm/redis/crm-store.ts'
@@ -51,7 +51,7 @@ export class RedisTenantRemoval implements TenantRemoval {
     for (const { prefix } of pulled) await removePull(this.#client, prefix)
     for await (const key of keysLike(this.#client, keys.countsPattern(tenantId))) await this.#client.del(key)
     await new RedisAlerts(this.#client).removeAll(tenantId, Date.now())
-    await new RedisAddresses(this.#client).removeAll(tenantId)
+    await removeAddressesOf(this.#client, tenantId)
     await new ReenrichJobs(this.#client).removeAll(tenantId)
     await new RedisExports(this.#client).removeAll(tenantId)
     await new RedisCrm(this.#client).remove(tenantId)

@@ -84,7 +84,7 @@ function Group({ title, rows, all, own, isOpen = false }: GroupProps) {
         columns={[
           {
             ...{ key: 'company', label: TEXTS.words.fields.company, text: 'wrap', width: 160 },
-            render: ({ key, name }) => (
+            render: ({ key, business_name: name }) => (
               <>
                 {name || key || '–'}
                 {name !== '' && name !== key && (

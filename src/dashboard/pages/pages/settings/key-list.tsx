@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { ListedKey } from '../../../../../schemas/dashboard/keys.ts'
+import { prefixCharsOf } from '../../../../../schemas/key-text.ts'
 import { Soft } from '../../components/judgement.tsx'
 import { Badge } from '../../design/badge.tsx'
 import { Button } from '../../design/button.tsx'
@@ -19,9 +20,6 @@ const texts = TEXTS.settings.keyList
 const SEARCH_FROM = 10
 const SHOWN = 25
 
-/** Length of a key's prefix. @param start of the key or of its prefix */
-const prefixChars = (start: string) => (start.startsWith('ipid_test_') ? 17 : 12)
-
 export interface KeyListProps {
   readonly tenant: string
   /** A page of keys, newest first. */
@@ -36,7 +34,7 @@ export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
   const [text, setText] = useState('')
   const wanted = text.trim().replace(/(?<!•)•+$/, '')
   const here = keys.filter(({ prefix }) => prefix.includes(wanted))
-  const isElsewhere = here.length === 0 && keys.length < total && wanted.length === prefixChars(wanted)
+  const isElsewhere = here.length === 0 && keys.length < total && wanted.length === prefixCharsOf(wanted)
   const path = `/api/tenants/${tenant}/keys/${encodeURIComponent(wanted)}`
   const { value: other } = useData<ListedKey>(isElsewhere ? path : undefined)
   const found = isElsewhere && other?.prefix.startsWith(wanted) ? [other] : here
@@ -52,7 +50,7 @@ export function KeyList({ tenant, keys, total, onRevoke }: KeyListProps) {
           spellcheck={false}
           autocomplete="off"
           // Cut a pasted key to its prefix, so that the field does not show the secret.
-          onInput={(typed) => setText(typed.trim().slice(0, prefixChars(typed.trim())))}
+          onInput={(typed) => setText(typed.trim().slice(0, prefixCharsOf(typed.trim())))}
         />
       )}
       {inForce.length > 0 ? (

@@ -24,9 +24,9 @@ export const people = {
     aboutRemoval:
       'They are signed out everywhere at once. Links that they did not open, invitations that they made and that were not opened, and lists and companies that they shared stop working.',
     mailsEnd: (address: string) =>
-      `Digests and files of exports that go to ${address} end, and alerts that go there are paused.`,
+      `Digests and files of exports that go to ${address} end. Alerts that go there are paused, and start only after the address has confirmed again.`,
     whatStays:
-      'Name and e-mail address are deleted here. Their changes keep their name. The next step lists the keys, sources, alerts and people that they added, which keep working until you end them. They may also have seen other keys.',
+      'Name and e-mail address leave the list of people. An alert that goes to the address keeps it until you remove the alert, and messages that were sent keep it for up to 30 days. Their changes keep their name. The next step lists the keys, sources, alerts and people that they added, which keep working until you end them. They may also have seen other keys.',
     isNow: {
       viewer: (name: string) => `${name} is a viewer now.`,
       member: (name: string) => `${name} is a member now.`,
