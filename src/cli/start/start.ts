@@ -2,7 +2,8 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
-import { type Config, configOfRoles, ROLES, type Role, withoutSecrets } from '../../config/config.ts'
+import { type Config, configOfRoles, environmentOfRoles, ROLES, type Role } from '../../config/config.ts'
+import type { Setting } from '../../config/setting.ts'
 import { createSignInUrl } from '../../dashboard/commands/sign-in.ts'
 import { makeDataDir } from '../../embedded/processes/data-dir.ts'
 import { waitForFreePort } from '../../embedded/processes/free-port.ts'
@@ -39,6 +40,8 @@ interface StartOptions {
   /** Print JSON instead of text. */
   readonly json: boolean
   readonly pipeline: PipelineOutline
+  /** Settings that the pipeline declares. */
+  readonly ownSettings: readonly Setting<unknown>[]
 }
 
 const ROLE_SCRIPT = fileURLToPath(new URL('../../ipid.mjs', import.meta.url))
@@ -217,7 +220,10 @@ class Run {
       redis:
         config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
       clickhouse: this.#clickhouse(roles),
-      roleScript: { script: ROLE_SCRIPT, args: ['role'], env: withoutSecrets(this.#context.env) },
+      roleScript: {
+        ...{ script: ROLE_SCRIPT, args: ['role'] },
+        envFor: (roles) => environmentOfRoles(this.#context.env, roles, this.#options.ownSettings),
+      },
       ingressRoles,
       ingressProcesses: config.ingressProcesses,
       dashboardRoles,
