@@ -1,4 +1,6 @@
 import type { Environment } from '../../config/config.ts'
+import { variableOrFile } from '../../config/secret-files.ts'
+import type { Setting } from '../../config/setting.ts'
 import type { Finding } from './finding.ts'
 
 /** Variables with a secret as their whole value. */
@@ -7,16 +9,48 @@ const SECRET = /(?:SECRET|PASSWORD|TOKEN|_KEY)(?:$|_)/
 const LENGTH_MIN = 4
 
 /**
+ * Texts that hold secrets: values of settings, wherever they come from. A value that its setting refuses counts too.
+ * @param read all values that were read, by the variables of their settings
+ */
+export function secretTextsOf(
+  settings: readonly Setting<unknown>[],
+  env: Environment,
+  read: Readonly<Record<string, unknown>>,
+): { readonly whole: readonly string[]; readonly urls: readonly string[] } {
+  const ofSetting = (setting: Setting<unknown>) => [read[setting.env], rawOf(setting, env)].flat().filter(isText)
+  const secret = settings.filter(({ holdsSecret }) => holdsSecret)
+  return {
+    whole: secret.filter(({ isSecret }) => isSecret).flatMap(ofSetting),
+    urls: secret.flatMap(ofSetting),
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function rawOf(setting: Setting<unknown>, env: Environment): string | undefined {
+  try {
+    return variableOrFile(setting, env)
+  } catch {
+    return undefined
+  }
+}
+
+/**
  * Removes secrets of the environment and of addresses from a finding. The checks name none, but errors of libraries and servers are
  * part of their text.
- * @param urls addresses of stores
+ * @param urls addresses, of which passwords are removed
+ * @param whole texts that are secret from the first to the last character
  */
-export function secretRemover(env: Environment, urls: readonly (string | undefined)[]): (finding: Finding) => Finding {
+export function secretRemover(
+  env: Environment,
+  urls: readonly (string | undefined)[],
+  whole: readonly string[] = [],
+): (finding: Finding) => Finding {
   const values = Object.entries(env).flatMap(([name, value = '']) => [
     ...(SECRET.test(name) ? [value] : []),
     ...secretsIn(value),
   ])
-  const secrets = [...values, ...urls.flatMap((url = '') => secretsIn(url))]
+  const secrets = [...whole, ...values, ...urls.flatMap((url = '') => secretsIn(url))]
   const long = [...new Set(secrets)].filter(({ length }) => length >= LENGTH_MIN).sort((a, b) => b.length - a.length)
   const clean = (text: string) => long.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
   return ({ seen, why, remedy, ...finding }) => ({

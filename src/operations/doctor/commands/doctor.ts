@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { ROLES, readRoles } from '../../../config/config.ts'
-import { SETTINGS } from '../../../config/settings.ts'
+import type { Setting } from '../../../config/setting.ts'
+import { SETTINGS, type SettingName } from '../../../config/settings.ts'
 import { numbered } from '../../../run/counted.ts'
 import type { CliContext } from '../../../terminal/context.ts'
 import { printJson, printLine, printPairs } from '../../../terminal/print.ts'
@@ -26,7 +27,12 @@ export async function doctorCommand(context: CliContext, setExitCode: (code: num
   return addSettings(command, ALL_SETTINGS).action(async (options: { roles?: string; json?: boolean }) => {
     const roles = options.roles === undefined ? undefined : readRoles(options.roles)
     const { config, problems } = rightConfigOf(context, command)
-    const [{ examine }, { checkSettings, withoutDefaultsOf }, { subjectOf }, { secretRemover }] = await Promise.all([
+    const [
+      { examine },
+      { checkSecretFiles, checkSettings, variablesOf, withoutDefaultsOf },
+      { subjectOf },
+      { secretRemover, secretTextsOf },
+    ] = await Promise.all([
       import('../examine.ts'),
       import('../settings.ts'),
       import('../subject.ts'),
@@ -34,17 +40,21 @@ export async function doctorCommand(context: CliContext, setExitCode: (code: num
     ])
     const { env, stdout } = context
     const { subject, findings: ofInstance } = await subjectOf({ config, env, roles })
-    const variables = [
-      ...Object.values(SETTINGS).map((setting) => setting.env),
-      ...ofPipeline.map((setting) => setting.env),
-    ]
+    const settings: readonly Setting<unknown>[] = [...Object.values(SETTINGS), ...ofPipeline]
     const found = [
-      ...checkSettings(problems, env, variables),
+      ...checkSettings(problems, env, variablesOf(settings)),
+      ...(await checkSecretFiles(env, settings)),
       ...ofInstance,
       ...withoutDefaultsOf(problems, await examine(subject)),
     ]
     const { running } = subject
-    const findings = found.map(secretRemover(env, [running?.redis_url, running?.clickhouse_url, running?.analyst_url]))
+    const ofCommand = Object.entries(SETTINGS).map(([name, { env: variable }]) => [
+      variable,
+      config[name as SettingName],
+    ])
+    const { whole, urls } = secretTextsOf(settings, env, { ...Object.fromEntries(ofCommand), ...config.own })
+    const ofRunning = [running?.redis_url, running?.clickhouse_url, running?.analyst_url]
+    const findings = found.map(secretRemover(env, [...ofRunning, ...urls], whole))
     if (findings.some(({ level }) => level === 'problem')) setExitCode(HAS_PROBLEMS)
     const report = reportOf(findings, subject)
     if (options.json) printJson(stdout, report)
