@@ -372,7 +372,7 @@ test('settings from files are known, their secrets are not printed, and files th
   chmodSync(dir, 0o755)
   const files = {
     REDIS_URL_FILE: file('redis', 'redis://:hunter-redis@127.0.0.1:1\n', 0o644),
-    CLICKHOUSE_URL_FILE: file('house', 'x://ipid:hunter-house@127.0.0.1:1'),
+    CLICKHOUSE_URL_FILE: file('house', 'x://ipid:hunter/house@127.0.0.1:1'),
     SMTP_URL_FILE: join(dir, 'missing'),
     SECRETS_KEY_FILE: file('key', 'hunter-key'),
   }
@@ -387,7 +387,7 @@ test('settings from files are known, their secrets are not printed, and files th
   assert.match(JSON.stringify(report), /cannot reach Redis/)
   chmodSync(dir, 0o700)
   assert.doesNotMatch(JSON.stringify(await doctor(t, files)), /every user can read/)
-  for (const secret of ['hunter-redis', 'hunter-house', 'hunter-key'])
+  for (const secret of ['hunter-redis', 'hunter/house', 'hunter-key'])
     assert.ok(!JSON.stringify(report).includes(secret), secret)
 })
 
