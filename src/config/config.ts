@@ -20,6 +20,8 @@ export interface Config extends Settings {
   readonly given: readonly SettingName[]
   /** Values of the settings that the pipeline's sources and sinks declare, by environment variable: see `ownValues`. */
   readonly own: Readonly<Record<string, unknown>>
+  /** Of a command beside a running instance: why it must not encrypt secrets. Undefined when it has the instance's key. */
+  readonly sealRefusal?: string | undefined
 }
 
 /** The location of the raw archive. */
@@ -34,6 +36,11 @@ const USERS_OF_SECRETS: Partial<Record<SettingName, readonly Role[]>> = {
   oidcClientSecret: ['dashboard'],
 }
 
+/** Variables of the AWS SDK, among them credentials. */
+const AWS_VARIABLE = /^AWS_/
+/** The roles that use a bucket: of ARCHIVE_URL, of BACKUP_URL, or of sources that are fetched with the credentials of the instance. */
+const USERS_OF_BUCKETS: readonly string[] = ['ingress', 'sink', 'batch', 'archive', 'dashboard'] satisfies Role[]
+
 /** Whether one of the roles uses a secret. */
 export function usesSecret(roles: readonly string[], name: SettingName): boolean {
   const users: readonly string[] = USERS_OF_SECRETS[name] ?? roles
@@ -46,14 +53,21 @@ export function configOfRoles<C extends Settings>(config: C, roles: readonly str
   return { ...config, ...Object.fromEntries(unused.map((name) => [name, undefined])) }
 }
 
-/** An environment without the settings that hold a secret, for processes that are given their settings in another way. */
-export function withoutSecrets(env: Environment): Environment {
-  const names = new Set(
-    Object.values(SETTINGS as Readonly<Record<string, Setting<unknown>>>).flatMap((setting) =>
-      setting.holdsSecret ? [setting.env] : [],
-    ),
-  )
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)))
+/**
+ * The variables of a process with these roles, which is sent its settings: without those that may hold a secret, and without those of AWS
+ * when no role uses a bucket.
+ * @param own the settings that the pipeline declares
+ */
+export function environmentOfRoles(
+  env: Environment,
+  roles: readonly string[],
+  own: readonly Setting<unknown>[] = [],
+): Environment {
+  const settings: readonly Setting<unknown>[] = [...Object.values(SETTINGS), ...own]
+  const secrets = new Set(settings.flatMap((setting) => (setting.holdsSecret ? [setting.env] : [])))
+  const usesBuckets = roles.some((role) => USERS_OF_BUCKETS.includes(role))
+  const isKept = (name: string) => !secrets.has(name) && (usesBuckets || !AWS_VARIABLE.test(name))
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isKept(name)))
 }
 
 /** Folder of the enrichment data that this machine compiled. */
@@ -98,7 +112,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Reads the settings. Pure, except that it reads the files of secrets, and checks those that PLANS_FILE and ENRICH_DIR name.
- * @param taken the settings of this command, by default all: rules between settings apply only among these
+ * @param taken the settings of this command, by default all: rules between settings apply only among these, and a secret's file that
+ *   cannot be read leaves another setting unset
  * @param pipeline the settings of its sources and sinks; none by default: only `ipid start` needs them
  * @throws InputError with one line that lists every wrong setting: the flag or variable, its value, and what it must be, or
  *   which settings must go together
@@ -137,13 +152,20 @@ function readAround(
   pipeline: PipelineSettings,
 ): Config {
   const isFromFile = (name: SettingName) => SETTINGS[name].holdsSecret && env[fileVariableOf(SETTINGS[name])]
+  const unread = new Set(
+    (Object.keys(SETTINGS) as SettingName[]).filter(
+      (name) => !taken.includes(name) && isFromFile(name) && !isReadable(SETTINGS[name], env),
+    ),
+  )
   const given = (Object.keys(SETTINGS) as SettingName[]).filter(
-    (name) => (flags[name] ?? (env[SETTINGS[name].env] || isFromFile(name) || '')) !== '',
+    (name) => !unread.has(name) && (flags[name] ?? (env[SETTINGS[name].env] || isFromFile(name) || '')) !== '',
   )
   const values = Object.fromEntries(
     Object.entries(SETTINGS).map(([name, setting]) => [
       name,
-      problems.of(() => readSetting(setting, env, flags[name as SettingName])),
+      unread.has(name as SettingName)
+        ? undefined
+        : problems.of(() => readSetting(setting, env, flags[name as SettingName])),
     ]),
   ) as unknown as Settings
   const { clickhouseCluster, clickhouseHosts, clickhouseUrl } = values
@@ -207,6 +229,16 @@ function isWithin(inner: ArchiveLocation, outer: ArchiveLocation): boolean {
   }
   if (inner.bucket !== outer.bucket || inner.endpoint !== outer.endpoint) return false
   return outer.prefix === '' || `${inner.prefix}/`.startsWith(`${outer.prefix}/`)
+}
+
+/** Whether the file of a secret can be read. One that a command does not take must not stop it. */
+function isReadable(setting: Setting<unknown>, env: Environment): boolean {
+  try {
+    variableOrFile(setting, env)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** A setting that could not be read gets its default. */

@@ -34,6 +34,8 @@ interface SecretBoxOptions {
   readonly dataDir: string
   /** 64 hexadecimal characters, in place of the file. */
   readonly secretsKey?: string | undefined
+  /** Why nothing may be encrypted here: see `Config`. */
+  readonly sealRefusal?: string | undefined
 }
 
 /**
@@ -43,19 +45,22 @@ interface SecretBoxOptions {
 export class SecretBox {
   readonly #file: string
   readonly #given: Buffer | undefined
+  readonly #refusal: string | undefined
   #cached: Buffer | undefined
 
-  constructor({ dataDir, secretsKey }: SecretBoxOptions) {
+  constructor({ dataDir, secretsKey, sealRefusal }: SecretBoxOptions) {
     this.#file = secretsKeyFile(dataDir)
+    this.#refusal = sealRefusal
     this.#given = secretsKey === undefined ? undefined : Buffer.from(secretsKey, 'hex')
   }
 
   /**
    * Encrypts a text.
    * @param owner of the secret, for example the id of a source; only the same owner can open it
-   * @throws StartupError when the key cannot be read or created
+   * @throws StartupError when the key cannot be read or created, or the running instance has another one
    */
   seal(text: string, owner: string): string {
+    if (this.#refusal !== undefined) throw new StartupError(this.#refusal)
     const key = this.#key() ?? this.#createKey()
     const iv = randomBytes(IV_BYTES)
     const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(owner))
@@ -131,6 +136,17 @@ export class SecretBox {
     }
     return this.#key()!
   }
+}
+
+/** The id of a key of 64 hexadecimal characters. It reveals nothing of the key. */
+export function keyIdOfText(key: string): string {
+  return keyIdOf(Buffer.from(key, 'hex'))
+}
+
+/** The id of the key in a DATA_DIR; undefined when there is none yet. @throws StartupError as `readKeyFile` */
+export function keyIdOfFolder(dataDir: string): string | undefined {
+  const key = readKeyFile(secretsKeyFile(dataDir))
+  return key === undefined ? undefined : keyIdOf(key)
 }
 
 function keyIdOf(key: Buffer): string {

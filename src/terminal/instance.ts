@@ -1,13 +1,14 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Plan } from '../../schemas/plans.ts'
-import type { Config, Role } from '../config/config.ts'
+import { type Config, type Role, usesSecret } from '../config/config.ts'
 import { SETTINGS, type SettingName, type Settings } from '../config/settings.ts'
 import { type DataDir, trustedDataDir } from '../embedded/processes/data-dir.ts'
 import type { PipelineOutline } from '../pipeline/declaration/pipeline.ts'
 import { InputError, StartupError } from '../run/errors.ts'
 import { writePrivateFile } from '../run/private-file.ts'
 import { isHeld } from '../run/socket-lock.mjs'
+import { keyIdOfFolder, keyIdOfText, secretsKeyFile } from '../secrets/secret-box.ts'
 import type { ClickHousePlace } from '../stores/clickhouse/hosts.ts'
 
 /** How to reach a running instance; stored in DATA_DIR/run/instance.json. */
@@ -52,6 +53,8 @@ interface Started extends Partial<Settings> {
   /** Names of all settings that a flag or a variable gave. */
   readonly given: readonly SettingName[]
   readonly roles: readonly Role[]
+  /** The id of SECRETS_KEY; undefined without one, and from earlier versions. */
+  readonly secretsKeyId?: string
 }
 
 /** Further contents of the file. */
@@ -75,11 +78,12 @@ interface StartedWith {
 export function writeInstance(dir: DataDir, instance: Instance, { config, roles, pipeline }: StartedWith): void {
   const settings = Object.fromEntries(FOLLOWED.map((name) => [name, config[name]])) as Partial<Followed>
   const names = (Object.keys(SETTINGS) as SettingName[]).filter((name) => !OMITTED_SETTINGS.includes(name))
-  const { enrichDir, given } = config
+  const { enrichDir, given, secretsKey } = config
+  const ofKey = secretsKey === undefined ? {} : { secretsKeyId: keyIdOfText(secretsKey) }
   const file: InstanceFile = {
     ...instance,
     settings: { ...settings, ...(enrichDir !== undefined && { enrichDir: resolve(enrichDir) }) },
-    started: { ...Object.fromEntries(names.map((name) => [name, config[name]])), given, roles },
+    started: { ...Object.fromEntries(names.map((name) => [name, config[name]])), given, roles, ...ofKey },
     plans: Object.fromEntries(config.plans),
     pipeline,
   }
@@ -99,14 +103,32 @@ export async function instanceOf(config: Config): Promise<InstanceFile | undefin
 }
 
 /** As `asInstance`, of a file that is read already. */
-export function followed(config: Config, { settings = {}, plans = {} }: InstanceFile): Config {
+export function followed(config: Config, { settings = {}, plans = {}, started }: InstanceFile): Config {
   const isGiven = (name: SettingName) => config.given.includes(name)
   const taken = Object.entries(settings).filter(([name]) => !isGiven(name as SettingName))
   return {
     ...config,
     ...(Object.fromEntries(taken) as Partial<Followed>),
     plans: isGiven('plansFile') ? config.plans : new Map([...config.plans, ...Object.entries(plans)]),
+    sealRefusal: started && sealRefusalOf(config, started),
   }
+}
+
+/** Why this command would encrypt secrets that the running instance cannot read; undefined when it has the same key. */
+function sealRefusalOf({ secretsKey, dataDir }: Config, { given, roles, secretsKeyId }: Started): string | undefined {
+  const own = secretsKey === undefined ? undefined : keyIdOfText(secretsKey)
+  if (given.includes('secretsKey')) {
+    if (own === undefined)
+      return 'the running ipid has a SECRETS_KEY and this command has none, so ipid could not read the secret: give the command the same SECRETS_KEY, or SECRETS_KEY_FILE'
+    if (secretsKeyId === undefined || own === secretsKeyId) return undefined
+    return `SECRETS_KEY is key ${own}, and that of the running ipid is key ${secretsKeyId}, so ipid could not read the secret: give the command the same SECRETS_KEY`
+  }
+  if (!usesSecret(roles, 'secretsKey')) {
+    if (own !== undefined) return undefined
+    return `the ipid that runs here has only ${roles.join(', ')}, which read no secrets: give the command the SECRETS_KEY of the others, or run it beside them`
+  }
+  if (own === undefined || own === keyIdOfFolder(dataDir)) return undefined
+  return `SECRETS_KEY is set, and the running ipid has the key in ${secretsKeyFile(dataDir)}, so ipid could not read the secret: unset SECRETS_KEY for this command`
 }
 
 /** The instance that runs on this folder now; undefined when none does, or it is not ready. */

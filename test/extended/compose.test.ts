@@ -25,7 +25,7 @@ interface Service {
   readonly mem_limit?: string
   readonly logging?: { readonly options?: Readonly<Record<string, string>> }
   readonly environment?: Readonly<Record<string, string>>
-  readonly env_file?: readonly object[]
+  readonly env_file?: readonly { readonly path: string; readonly required: boolean }[]
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
   readonly healthcheck?: object
@@ -91,11 +91,28 @@ test('the service that writes scheduled backups is given their settings, and kee
   assert.match(read('Dockerfile'), /mkdir -p .*\/data\/backups/)
 })
 
-test('every setting can be changed: in .env, or in a file of settings that may be missing', () => {
-  for (const service of ours) assert.deepEqual(service.env_file, [{ path: 'ipid.env', required: false }])
-  assert.match(read('src/process/README.md'), /`ipid\.env`/)
-  // It may hold passwords.
-  assert.match(read('.gitignore'), /^ipid\.env$/m)
+test('every setting can be changed: in .env, or in files of settings that may be missing', () => {
+  const all = [...new Set(ours.flatMap(({ env_file: files = [] }) => files.map(({ path }) => path)))]
+  assert.deepEqual(all.sort(), ['dashboard.env', 'ipid.env', 'mail.env'])
+  for (const { env_file: files = [] } of ours) {
+    assert.deepEqual(files[0], { path: 'ipid.env', required: false })
+    assert.ok(files.every(({ required }) => !required))
+  }
+  for (const path of all) {
+    assert.ok(read('src/process/README.md').includes(`\`${path}\``), path)
+    // It may hold passwords.
+    assert.ok(read('.gitignore').split('\n').includes(path), path)
+  }
+})
+
+test('the files with secrets reach the services that use them, and no other', () => {
+  for (const [path, name] of [
+    ['mail.env', 'smtpUrl'],
+    ['dashboard.env', 'oidcClientSecret'],
+  ] as const) {
+    const having = ours.filter(({ env_file: files = [] }) => files.some((file) => file.path === path)).map(rolesOf)
+    assert.deepEqual(having.sort(), ROLES.filter((role) => usesSecret([role], name)).sort(), path)
+  }
 })
 
 test('only this machine can reach published ports, and every service has a health check', () => {

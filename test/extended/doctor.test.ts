@@ -359,6 +359,38 @@ test('no secret is printed', async () => {
   }
 })
 
+test('settings from files are known, their secrets are not printed, and files that everybody reads are a risk', async (t) => {
+  // The TMPDIR of a test is closed to other users, and what lies in it is no risk.
+  const dir = mkdtempSync('/tmp/ipid-doctor-files-')
+  t.after(() => rmSync(dir, { recursive: true }))
+  const file = (name: string, content: string, mode = 0o600) => {
+    const path = join(dir, name)
+    writeFileSync(path, content, { mode })
+    chmodSync(path, mode)
+    return path
+  }
+  chmodSync(dir, 0o755)
+  const files = {
+    REDIS_URL_FILE: file('redis', 'redis://:hunter-redis@127.0.0.1:1\n', 0o644),
+    CLICKHOUSE_URL_FILE: file('house', 'x://ipid:hunter/house@127.0.0.1:1'),
+    SMTP_URL_FILE: join(dir, 'missing'),
+    SECRETS_KEY_FILE: file('key', 'hunter-key'),
+  }
+  const report = await doctor(t, files)
+  const risks = textsOf(report.findings, 'risk')
+  assert.deepEqual(
+    risks.filter((text) => text.startsWith('secret')),
+    [`secret-files: every user can read ${files.REDIS_URL_FILE}, the file of REDIS_URL`],
+  )
+  assert.doesNotMatch(JSON.stringify(report), /is no setting/)
+  assert.match(JSON.stringify(report), /SMTP_URL_FILE .*cannot be read: ENOENT/)
+  assert.match(JSON.stringify(report), /cannot reach Redis/)
+  chmodSync(dir, 0o700)
+  assert.doesNotMatch(JSON.stringify(await doctor(t, files)), /every user can read/)
+  for (const secret of ['hunter-redis', 'hunter/house', 'hunter-key'])
+    assert.ok(!JSON.stringify(report).includes(secret), secret)
+})
+
 test('wrong roles are wrong usage', async () => {
   const { code, stdout, stderr } = await runCommand(['doctor', '--roles', 'web'])
   assert.deepEqual([code, stdout], [2, ''])

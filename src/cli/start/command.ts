@@ -20,7 +20,8 @@ export async function startCommand(context: CliContext, setExitCode: (code: numb
     .option('--ready-file <path>', 'file that gets one JSON object when every role is ready')
     .option('--json', 'print that JSON object instead of text')
   addSettings(command, ALL_SETTINGS)
-  addPipelineSettings(command, settingsOf(ingest))
+  const ownSettings = settingsOf(ingest)
+  addPipelineSettings(command, ownSettings)
   return command.action(async (flags: StartFlags) => {
     const problems = new InputProblems()
     const roles = problems.of(() => (flags.roles === undefined ? undefined : readRoles(flags.roles)))
@@ -28,7 +29,7 @@ export async function startCommand(context: CliContext, setExitCode: (code: numb
     problems.throwIfAny()
     const { runStart } = await import('./start.ts')
     const pipeline = outlineOf(activePipeline(ingest, config.own))
-    const options = { config, roles, readyFile: flags.readyFile, json: flags.json === true, pipeline }
+    const options = { config, roles, readyFile: flags.readyFile, json: flags.json === true, pipeline, ownSettings }
     setExitCode(await runStart(options, context))
   })
 }

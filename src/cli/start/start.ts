@@ -2,11 +2,14 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
-import { type Config, configOfRoles, ROLES, type Role, withoutSecrets } from '../../config/config.ts'
+import { type Config, configOfRoles, environmentOfRoles, ROLES, type Role } from '../../config/config.ts'
+import type { Setting } from '../../config/setting.ts'
+import { SETTINGS } from '../../config/settings.ts'
 import { createSignInUrl } from '../../dashboard/commands/sign-in.ts'
 import { makeDataDir } from '../../embedded/processes/data-dir.ts'
 import { waitForFreePort } from '../../embedded/processes/free-port.ts'
 import { type Addresses, type Store, Supervisor } from '../../embedded/processes/supervisor.ts'
+import { misspelt, variablesOf } from '../../operations/doctor/settings.ts'
 import { readServers } from '../../operations/status/redis/servers.ts'
 import { supervisorReporter } from '../../operations/status/role/process.ts'
 import { redisWarnings } from '../../operations/status/verdict.ts'
@@ -39,6 +42,8 @@ interface StartOptions {
   /** Print JSON instead of text. */
   readonly json: boolean
   readonly pipeline: PipelineOutline
+  /** Settings that the pipeline declares. */
+  readonly ownSettings: readonly Setting<unknown>[]
 }
 
 const ROLE_SCRIPT = fileURLToPath(new URL('../../ipid.mjs', import.meta.url))
@@ -131,6 +136,7 @@ class Run {
     const started = new AbortController()
     const { config } = this.#options
     const judges = (this.#options.roles ?? ROLES).some((role) => role !== 'sink' && role !== 'archive')
+    this.#warnOfUnreadFiles()
     void warnOfAwaitedStores(awaitedStores(config), this.#surroundings.log, started.signal)
     const addresses = await supervisor.start(judges ? data : undefined).finally(() => started.abort())
     this.#problems.ready()
@@ -161,6 +167,14 @@ class Run {
     }
     await reporter.start()
     this.#health.watch(addresses, client)
+  }
+
+  /** Without its file, a secret is silently missing. */
+  #warnOfUnreadFiles(): void {
+    const variables = variablesOf([...Object.values(SETTINGS), ...this.#options.ownSettings])
+    for (const { seen, remedy } of misspelt(this.#context.env, variables)) {
+      if (/^\w+_FILE /.test(seen)) this.#surroundings.log.warn(`${seen}: ${remedy}`)
+    }
   }
 
   /** Warns about settings that an external Redis may lack. The private Redis always has them. */
@@ -218,7 +232,10 @@ class Run {
       redis:
         config.redisUrl === undefined ? embeddedRedis(this.#surroundings, this.#context.env) : { url: config.redisUrl },
       clickhouse: this.#clickhouse(roles),
-      roleScript: { script: ROLE_SCRIPT, args: ['role'], env: withoutSecrets(this.#context.env) },
+      roleScript: {
+        ...{ script: ROLE_SCRIPT, args: ['role'] },
+        envFor: (roles) => environmentOfRoles(this.#context.env, roles, this.#options.ownSettings),
+      },
       ingressRoles,
       ingressProcesses: config.ingressProcesses,
       dashboardRoles,

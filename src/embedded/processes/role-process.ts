@@ -16,7 +16,7 @@ interface RoleLaunch {
   readonly script: string
   readonly args: readonly string[]
   /** Default: the variables of this process. */
-  readonly env?: Variables
+  readonly env?: Variables | undefined
   readonly roles: readonly string[]
   readonly config: object
   /** The process loads while the stores start. */

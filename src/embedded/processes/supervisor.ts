@@ -24,8 +24,8 @@ export type Store =
 interface RoleScript {
   readonly script: string
   readonly args: readonly string[]
-  /** Variables of its processes. Default: those of this one. */
-  readonly env?: Variables
+  /** Variables of a process with these roles. Default: those of this one. */
+  readonly envFor?: (roles: readonly string[]) => Variables
 }
 
 export interface SupervisorOptions {
@@ -178,12 +178,13 @@ export class Supervisor {
 
   #keepRoles(name: string, roles: readonly string[]): KeptProcess<RoleProcess> {
     const { roleScript, configFor, log, onRestart } = this.#options
+    const { script, args, envFor } = roleScript
     return new KeptProcess<RoleProcess>({
       name,
       launch: async (signal) => {
         const port = this.#url === undefined ? undefined : Number(new URL(this.#url).port)
         const config = { ...configFor(roles, port), processName: `${this.#id}/${name}` }
-        const launch = { ...roleScript, roles, config, stores: this.#stores, signal }
+        const launch = { script, args, env: envFor?.(roles), roles, config, stores: this.#stores, signal }
         const waiting = setInterval(
           () => log.warn({ process: name, ...PASSING }, `process ${name} is still starting`),
           SLOW_START_MS,

@@ -1,4 +1,9 @@
+import { realpath, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Environment } from '../../config/config.ts'
+import { fileVariableOf } from '../../config/secret-files.ts'
+import type { Setting } from '../../config/setting.ts'
+import { shellWord } from '../../run/shell-word.ts'
 import { type Finding, findingsOf } from './finding.ts'
 
 /**
@@ -21,9 +26,46 @@ export function checkSettings(problems: readonly string[], env: Environment, var
   return [...(wrong.length > 0 ? wrong : [fine(seen)]), ...misspelt(env, variables)]
 }
 
+/** Docker mounts each secret there with mode 0444, in a container that has no other users. */
+const DOCKER_SECRETS = /^(?:\/var)?\/run\/secrets\//
+const [OTHERS_READ, OTHERS_PASS] = [0o004, 0o001]
+
+/**
+ * Whether other users of the machine can read the files of secrets.
+ * @param settings those that may come from files
+ */
+export async function checkSecretFiles(env: Environment, settings: readonly Setting<unknown>[]): Promise<Finding[]> {
+  const { risk } = findingsOf('secret-files')
+  const found = settings.map(async (setting) => {
+    const variable = fileVariableOf(setting)
+    const path = setting.holdsSecret ? env[variable] || undefined : undefined
+    if (path === undefined || DOCKER_SECRETS.test(path) || !(await isOpenToAll(path))) return []
+    const why = 'Every user and every program of this machine can read the secret.'
+    const remedy = `chmod 640 ${shellWord(path)}, and give it to the user or the group of ipid; Kubernetes: defaultMode: 0440`
+    return [risk(`every user can read ${path}, the file of ${setting.env}`, why, remedy)]
+  })
+  return (await Promise.all(found)).flat()
+}
+
+/** Whether others may read a file and pass every folder on the way to it. A file that cannot be read is another finding. */
+async function isOpenToAll(path: string): Promise<boolean> {
+  try {
+    const real = await realpath(path)
+    if (((await stat(real)).mode & OTHERS_READ) === 0) return false
+    for (let folder = dirname(real); ; folder = dirname(folder)) {
+      if (((await stat(folder)).mode & OTHERS_PASS) === 0) return false
+      if (folder === dirname(folder)) return true
+    }
+  } catch {
+    return false
+  }
+}
+
 /** Leaves out other checks' findings about a wrong setting: they judged its default. */
 export function withoutDefaultsOf(problems: readonly string[], findings: readonly Finding[]): Finding[] {
-  const wrong = new Set(problems.map((line) => line.split(/[ :]/)[0]))
+  const named = problems.map((line) => line.split(/[ :]/)[0]!)
+  // A file that cannot be read leaves its setting at the default.
+  const wrong = new Set(named.flatMap((name) => [name, name.replace(/_FILE$/, '')]))
   const names = (text: string) => text.match(/\w+/g) ?? []
   return findings.filter(({ seen, remedy = '' }) => !names(`${seen} ${remedy}`).some((name) => wrong.has(name)))
 }
@@ -45,9 +87,14 @@ const FOREIGN_VARIABLES: ReadonlySet<string> = new Set([
   ...['CLICKHOUSE_USER', 'CLICKHOUSE_DB', 'REDISCLI_AUTH'],
 ])
 
+/** Names of all variables that settings are read from, also those with the path of a file. */
+export function variablesOf(settings: readonly Setting<unknown>[]): string[] {
+  return settings.flatMap((setting) => [setting.env, ...(setting.holdsSecret ? [fileVariableOf(setting)] : [])])
+}
+
 /**
  * Finds variables that look like settings but are not, so that nothing reads them. Shows names only.
- * @param settings names of the variables that ipid reads
+ * @param settings names of the variables that ipid reads: see `variablesOf`
  */
 export function misspelt(env: Environment, settings: readonly string[]): Finding[] {
   const { problem, risk } = findingsOf('setting-names')
@@ -56,7 +103,7 @@ export function misspelt(env: Environment, settings: readonly string[]): Finding
     (name) => (env[name] ?? '') !== '' && !known.has(name) && !FOREIGN_VARIABLES.has(name),
   )
   return names.sort().flatMap((name) => {
-    const meant = settings.find((setting) => isSlipOf(name, setting))
+    const meant = isUnreadFile(name, settings) ? undefined : settings.find((setting) => isSlipOf(name, setting))
     if (meant !== undefined) {
       const seen = `${name} is set, which is no setting; ${meant} is one`
       if ((env[meant] ?? '') !== '') return [risk(seen, `ipid ignores it, and takes ${meant}.`, `unset ${name}`)]
@@ -64,17 +111,33 @@ export function misspelt(env: Environment, settings: readonly string[]): Finding
         problem(seen, `ipid ignores it and uses the default of ${meant}.`, `rename it to ${meant}, or unset ${name}`),
       ]
     }
-    if (!OWN_WORDS.test(name) || SERVICE_VARIABLE.test(name)) return []
+    if (!isUnreadFile(name, settings) && (!OWN_WORDS.test(name) || SERVICE_VARIABLE.test(name))) return []
     const seen = `${name} is set, which is no setting of ipid`
     const remedy = `${remedyFor(name)}; it does no harm if another program reads it`
     return [risk(seen, 'ipid ignores it.', remedy)]
   })
 }
 
+/** Variables for files that the AWS SDK reads. */
+const AWS_FILES: ReadonlySet<string> = new Set([
+  ...['AWS_SHARED_CREDENTIALS_FILE', 'AWS_CONFIG_FILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'],
+  'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE',
+])
+
+/** Whether a variable looks like the file of a setting or of a credential, and nothing reads it. */
+function isUnreadFile(name: string, settings: readonly string[]): boolean {
+  if (!name.endsWith('_FILE') || AWS_FILES.has(name)) return false
+  return name.startsWith('AWS_') || settings.includes(name.slice(0, -'_FILE'.length))
+}
+
 /** Settings that users of other programs look for. */
 function remedyFor(name: string): string {
-  const store = /^(REDIS|CLICKHOUSE|SMTP)_(?:HOST|ADDRESS|USER|USERNAME|PASS|PASSWORD|DB|DATABASE)$/.exec(name)?.[1]
-  if (store !== undefined) return `put it into ${store}_URL`
+  const [, store, file = ''] =
+    /^(REDIS|CLICKHOUSE|SMTP)_(?:HOST|ADDRESS|USER|USERNAME|PASS|PASSWORD|DB|DATABASE)(_FILE)?$/.exec(name) ?? []
+  if (store !== undefined)
+    return `put it into ${store}_URL${file && `, or the whole address into the file of ${store}_URL_FILE`}`
+  if (/^AWS_.*_FILE$/.test(name)) return 'name a file of credentials with AWS_SHARED_CREDENTIALS_FILE'
+  if (name.endsWith('_FILE') && !OWN_WORDS.test(name)) return `set ${name.slice(0, -'_FILE'.length)} itself`
   return `unset ${name}; "./ipid start --help" lists the settings`
 }
 

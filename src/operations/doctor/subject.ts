@@ -47,7 +47,11 @@ const NOT_READY = findingsOf('instance').risk(
 type Started = NonNullable<InstanceFile['started']>
 
 /** The settings of the running instance. The environment of this command may be another one. */
-function asStarted(config: Config, running: InstanceFile, { given, roles: _, ...settings }: Started): Config {
+function asStarted(
+  config: Config,
+  running: InstanceFile,
+  { given, roles: _, secretsKeyId: _id, ...settings }: Started,
+): Config {
   const urlIf = (name: SettingName, url: string) => (given.includes(name) ? url : undefined)
   return {
     ...config,

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chown, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chmod, chown, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { InputError, StartupError } from '../../run/errors.ts'
-import { environmentExample, type ServiceFacts, stateDirOf, systemdUnit } from './unit.ts'
+import { shellWord } from '../../run/shell-word.ts'
+import { environmentExample, factsOfUnit, type ServiceFacts, stateDirOf, systemdUnit } from './unit.ts'
 
 /** The machine that a service is installed on. */
 export interface ServiceHost {
@@ -34,6 +35,51 @@ export function thisHost(): ServiceHost {
   }
 }
 
+/** The flags of `ipid service install`. */
+export interface ServiceFlags {
+  readonly name: string
+  readonly user?: string | undefined
+  readonly data?: string | undefined
+  readonly envFile?: string | undefined
+}
+
+/** What runs a service: this program. */
+type Program = Pick<ServiceFacts, 'node' | 'root' | 'path'>
+
+const NAME = /^[a-z][a-z0-9-]{0,31}$/
+/** Names of users that useradd takes. */
+const USER = /^[a-z_][a-z0-9_-]{0,31}$/
+
+/**
+ * The facts of a service. What no flag gives stays as in the unit that the installation replaces.
+ * @throws InputError when a name or a path cannot be that of a service
+ */
+export async function serviceFacts(flags: ServiceFlags, program: Program, host: ServiceHost): Promise<ServiceFacts> {
+  const { name } = flags
+  assertServiceName(name)
+  const unit = await readFile(unitFileOf(host, name), 'utf8').catch(() => '')
+  const before = unit.startsWith(OURS) ? factsOfUnit(unit) : {}
+  const user = flags.user ?? before.user ?? name
+  if (!USER.test(user)) {
+    const form = 'must be 1 to 32 lower-case letters, digits, dashes and underscores, and begin with a letter or _'
+    throw new InputError(`--user ${JSON.stringify(user)}: ${form}`)
+  }
+  const dataDir = resolve(flags.data ?? before.dataDir ?? stateDirOf(name))
+  const environmentFile = resolve(flags.envFile ?? before.environmentFile ?? `/etc/${name}/${name}.env`)
+  for (const place of [program.root, program.node, dataDir, environmentFile]) {
+    // A unit is made of lines.
+    if (/\p{Cc}/u.test(place))
+      throw new InputError(`${JSON.stringify(place)}: a path of a service has no control characters`)
+  }
+  return { ...program, name, user, dataDir, environmentFile }
+}
+
+function assertServiceName(name: string): void {
+  if (NAME.test(name)) return
+  const form = 'must be 1 to 32 lower-case letters, digits and dashes, and begin with a letter'
+  throw new InputError(`--name ${JSON.stringify(name)}: ${form}`)
+}
+
 /** What an installation did. */
 export interface Installed {
   readonly unit: string
@@ -45,22 +91,26 @@ export interface Installed {
 /** The first words of a unit that `install` wrote. */
 const OURS = '# Written by "ipid service install"'
 
-const unitFileOf = (host: ServiceHost, name: string) => join(host.root, 'etc/systemd/system', `${name}.service`)
+/** The file of a service's unit. */
+export const unitFileOf = (host: Pick<ServiceHost, 'root'>, name: string): string =>
+  join(host.root, 'etc/systemd/system', `${name}.service`)
 
 /**
  * Installs the service, or installs it anew after an upgrade, and (re)starts it. A second run changes nothing that a person made: settings,
  * user and data stay.
- * @throws InputError that says what is missing; nothing was changed then, but a user may have been made
+ * @throws InputError that says what is missing; the user and the folder of data may have been made then, and nothing else
  */
 export async function installService(facts: ServiceFacts, host: ServiceHost): Promise<Installed> {
   assertMay(host, 'install')
   const { name, user, root, node, dataDir } = facts
   const unit = unitFileOf(host, name)
   await assertOurs(unit)
+  await assertFree(unit, name, host)
   const hasUser = await host.run('getent', ['passwd', user]).then(
     () => true,
     () => false,
   )
+  await assertStateDir(facts, hasUser, host)
   if (!hasUser) {
     const home = ['--home-dir', dataDir, '--no-create-home', '--shell', '/usr/sbin/nologin']
     await host.run('useradd', ['--system', '--user-group', ...home, user]).catch((error: Error) => {
@@ -92,19 +142,27 @@ export async function installService(facts: ServiceFacts, host: ServiceHost): Pr
   }
 }
 
+/** The unit that was removed, and what stays of the service. */
+export interface Uninstalled {
+  readonly unit: string
+  readonly left: ReturnType<typeof factsOfUnit>
+}
+
 /**
  * Stops the service and removes its unit. Data, settings and user stay.
  * @throws InputError when there is no unit, or somebody else wrote it
  */
-export async function uninstallService(name: string, host: ServiceHost): Promise<{ readonly unit: string }> {
+export async function uninstallService(name: string, host: ServiceHost): Promise<Uninstalled> {
+  assertServiceName(name)
   assertMay(host, 'uninstall')
   const unit = unitFileOf(host, name)
   if (!existsSync(unit)) throw new InputError(`there is no ${unit}`)
   await assertOurs(unit)
+  const left = factsOfUnit(await readFile(unit, 'utf8'))
   await host.run('systemctl', ['disable', '--now', name])
   await rm(unit)
   await host.run('systemctl', ['daemon-reload'])
-  return { unit }
+  return { unit, left }
 }
 
 function assertMay({ hasSystemd, isRoot }: ServiceHost, verb: string): void {
@@ -115,6 +173,39 @@ function assertMay({ hasSystemd, isRoot }: ServiceHost, verb: string): void {
 async function assertOurs(unit: string): Promise<void> {
   const text = await readFile(unit, 'utf8').catch(() => OURS)
   if (!text.startsWith(OURS)) throw new InputError(`${unit} was not written by ipid: remove it, or give another --name`)
+}
+
+/** A unit in /etc would replace one of the machine's packages. */
+async function assertFree(unit: string, name: string, host: ServiceHost): Promise<void> {
+  if (existsSync(unit)) return
+  const exists = await host.run('systemctl', ['cat', `${name}.service`]).then(
+    () => true,
+    () => false,
+  )
+  if (exists) throw new InputError(`the machine has another ${name}.service already: give another --name`)
+}
+
+/** systemd gives /var/lib/NAME to the user of the service, whoever has it. */
+async function assertStateDir(facts: ServiceFacts, hasUser: boolean, host: ServiceHost): Promise<void> {
+  const { name, user, dataDir } = facts
+  const folder = join(host.root, stateDirOf(name))
+  if (dataDir !== stateDirOf(name)) return
+  const found = await lstat(folder).catch(() => undefined)
+  if (found === undefined || (hasUser && found.uid === (await idsOf(user, host)).uid)) return
+  throw new InputError(`${folder} belongs to another user: ${remedyForFolder(folder, user)}, or give another --name`)
+}
+
+async function idsOf(user: string, host: ServiceHost): Promise<{ readonly uid: number; readonly gid: number }> {
+  const [uid, gid] = (await Promise.all(['-u', '-g'].map((flag) => host.run('id', [flag, user])))).map(Number)
+  return { uid: uid!, gid: gid! }
+}
+
+/** Only a folder that ipid made is given away with everything in it. */
+function remedyForFolder(folder: string, user: string): string {
+  const isOfIpid = ['instance.json', 'clickhouse.pid'].some((file) => existsSync(join(folder, 'run', file)))
+  if (isOfIpid || existsSync(join(folder, 'clickhouse-passwords.json')))
+    return `stop the ipid that uses it, then chown -R ${user}: ${shellWord(folder)}`
+  return `give --data a folder that does not exist yet, such as ${join(folder, 'ipid')}`
 }
 
 /** A checkout in a home folder is often closed to other users. */
@@ -131,14 +222,25 @@ async function assertRuns({ user, node, root }: ServiceFacts, host: ServiceHost)
 async function prepareData({ name, user, dataDir }: ServiceFacts, host: ServiceHost): Promise<void> {
   if (dataDir === stateDirOf(name)) return
   const folder = join(host.root, dataDir)
-  const [uid, gid] = (await Promise.all(['-u', '-g'].map((flag) => host.run('id', [flag, user])))).map(Number)
+  const { uid, gid } = await idsOf(user, host)
   const found = await lstat(folder).catch(() => undefined)
   if (found === undefined) {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await chown(folder, uid!, gid!)
+    await makePassable(dirname(folder))
+    await mkdir(folder, { mode: 0o700 })
+    await chown(folder, uid, gid)
   } else if (found.uid !== uid) {
-    throw new InputError(
-      `${folder} does not belong to ${user}: stop the ipid that uses it, then chown -R ${user}: ${folder}`,
-    )
+    throw new InputError(`${folder} does not belong to ${user}: ${remedyForFolder(folder, user)}`)
   }
+  await host.run('runuser', ['-u', user, '--', 'test', '-w', folder]).catch(() => {
+    throw new InputError(
+      `the user ${user} cannot write to ${folder}: it must be a folder, and every folder above it passable for ${user} (namei -l ${shellWord(folder)})`,
+    )
+  })
+}
+
+/** Makes the folders that are missing, which every user may pass, whatever the umask is. */
+async function makePassable(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true })
+  if (first === undefined) return
+  for (let made = folder; made.length >= first.length; made = dirname(made)) await chmod(made, 0o755)
 }

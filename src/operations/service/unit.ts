@@ -1,6 +1,6 @@
 /** What a unit of systemd runs, and as whom. All paths are absolute. */
 export interface ServiceFacts {
-  /** `NAME.service`, the folder of its data and that of its settings: 1 to 32 of `[a-z0-9-]`. */
+  /** `NAME.service`, the folder of its data and that of its settings: 1 to 32 of `[a-z0-9-]`, a letter first. */
   readonly name: string
   readonly user: string
   /** The program Node.js. */
@@ -30,7 +30,7 @@ export function systemdUnit(facts: ServiceFacts): string {
 Description=ipid: the organisations behind visits
 After=network-online.target
 Wants=network-online.target
-# However often it ends, it is started again.
+# Starts it again after every end, without a limit.
 StartLimitIntervalSec=0
 
 [Service]
@@ -42,7 +42,7 @@ EnvironmentFile=-${escaped(environmentFile)}
 ExecStart=${argument(node)} ${argument(`${root}/src/ipid.mjs`)} start
 Restart=always
 RestartSec=1
-# The main process stops its children in order; whatever is left after the time is killed.
+# The main process stops its children in order. After this time systemd kills what still runs.
 KillMode=mixed
 TimeoutStopSec=30
 # A child that the kernel kills for memory is started again by the main process.
@@ -81,8 +81,22 @@ WantedBy=multi-user.target
 `
 }
 
+/** Facts of a unit that `systemdUnit` wrote. */
+export function factsOfUnit(unit: string): Partial<Pick<ServiceFacts, 'user' | 'dataDir' | 'environmentFile'>> {
+  const [, user] = /^User=(.+)$/m.exec(unit) ?? []
+  const [, word] = /^Environment=("(?:[^"\\]|\\.)*"|\S+)/m.exec(unit) ?? []
+  const [, dataDir] = /^DATA_DIR=(.+)$/.exec(word === undefined ? '' : unquoted(word)) ?? []
+  const [, file] = /^EnvironmentFile=-(.+)$/m.exec(unit) ?? []
+  return {
+    ...(user !== undefined && { user }),
+    ...(dataDir !== undefined && { dataDir }),
+    ...(file !== undefined && { environmentFile: unescaped(file) }),
+  }
+}
+
 /** % begins a specifier, in every value. */
 const escaped = (text: string): string => text.replaceAll('%', '%%')
+const unescaped = (text: string): string => text.replaceAll('%%', '%')
 
 /** A word as systemd reads it (man systemd.syntax). */
 function quoted(text: string): string {
@@ -90,17 +104,22 @@ function quoted(text: string): string {
   return /^[\w/.:=+@%,$-]+$/.test(plain) ? plain : `"${plain.replace(/["\\]/g, '\\$&')}"`
 }
 
+/** The text that `quoted` made a word of. */
+function unquoted(word: string): string {
+  return unescaped(word.startsWith('"') ? word.slice(1, -1).replace(/\\(.)/g, '$1') : word)
+}
+
 /** A word of a command, in which $ begins a variable. */
 const argument = (text: string): string => quoted(text.replaceAll('$', '$$$$'))
 
 /** The first content of the file of settings. */
 export function environmentExample(name: string): string {
-  return `# Settings of ${name}.service, one NAME=value a line: src/config/README.md lists them all. Secrets may come from files: NAME_FILE=/path.
-# "systemctl restart ${name}" applies changes.
+  return `# Settings of ${name}.service, one NAME='value' a line, in single quotes: src/config/README.md lists them all.
+# "systemctl restart ${name}" applies changes. Secrets from files: src/operations/service/README.md.
 #PORT=8080
 #HOST=127.0.0.1
-#API_URL=https://events.example.com
-#DASHBOARD_URL=https://visits.example.com
-#SMTP_URL_FILE=/etc/${name}/smtp-url
+#API_URL='https://events.example.com'
+#DASHBOARD_URL='https://visits.example.com'
+#SMTP_URL='smtps://user:password@mail.example.com'
 `
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { SOURCE_ADDRESSES, type SourceFacts } from '../../../schemas/api-key.ts'
 import type { ListedSource, SourceSetup } from '../../../schemas/dashboard/sources.ts'
+import type { Config } from '../../config/config.ts'
 import { httpOrigin } from '../../config/values.ts'
 import type { Pull } from '../../pipeline/declaration/pull.ts'
 import type { Source, SourceTool } from '../../pipeline/declaration/source.ts'
@@ -17,7 +18,7 @@ import { numbered } from '../../run/counted.ts'
 import { InputError, StartupError } from '../../run/errors.ts'
 import type { CliContext } from '../../terminal/context.ts'
 import { printJson, printLine, printLines, printPairs, printTable } from '../../terminal/print.ts'
-import { configOf } from '../../terminal/settings-options.ts'
+import { configOf, INSTANCE_SETTINGS } from '../../terminal/settings-options.ts'
 import { addSubcommand, manageTenants } from '../../terminal/subcommand.ts'
 import type { SourceCounts } from '../sources/health.ts'
 import { healthLines, sourceReport, todayPairs } from '../sources/report.ts'
@@ -48,12 +49,22 @@ export function sourceCommand(context: CliContext): Command {
   return source
 }
 
+/** Settings of the commands that encrypt the secrets of a source. */
+const SEALING_SETTINGS = [...INSTANCE_SETTINGS, 'secretsKey'] as const
+
+/** The settings with the key of the running instance, or why it is another one. */
+async function sealingConfig(context: CliContext, command: Command): Promise<Config> {
+  const { asInstance } = await import('../../terminal/instance.ts')
+  return await asInstance(configOf(context, command))
+}
+
 function addCreate(source: Command, context: CliContext): void {
   addJsonOptions(
     addSubcommand(
       source,
       'create <tenant> <kind>',
       'create a source: its keys, and the text to paste; a server key is shown this once',
+      SEALING_SETTINGS,
     ),
   )
     .option('--name <text>', 'name for people')
@@ -88,7 +99,9 @@ function addCreate(source: Command, context: CliContext): void {
       const { name, address = 'auto' } = options
       if (options.address !== undefined) assertAddressCounts(tool, kind)
       const facts = { kind, address, base, ...(name && { name }), ...json }
-      const secret = options.secret ? await drainSecret(tool!, facts, configOf(context, command), context) : undefined
+      const secret = options.secret
+        ? await drainSecret(tool!, facts, await sealingConfig(context, command), context)
+        : undefined
       const created = await manageTenants(context, command, (admin) =>
         admin.createSource(tenant, facts, { keys: tool!.keys, secret }),
       )
@@ -127,7 +140,7 @@ async function createPull(
   command: Command,
 ) {
   const { newPull } = await import('../../pipeline/sources/pulls/commands/create.ts')
-  const { facts, secret } = await newPull(pull, options, configOf(context, command), context)
+  const { facts, secret } = await newPull(pull, options, await sealingConfig(context, command), context)
   const { name } = options
   const {
     id,
@@ -317,7 +330,7 @@ function pullText(id: string, pull: PullStatus): string[] {
 }
 
 function addSet(source: Command, context: CliContext): void {
-  addJsonOptions(addSubcommand(source, 'set <source>', 'change a source; in force at once'))
+  addJsonOptions(addSubcommand(source, 'set <source>', 'change a source; in force at once', SEALING_SETTINGS))
     .addOption(addressOption())
     .option('--name <text>', 'name for people')
     .option(
@@ -341,14 +354,15 @@ function addSet(source: Command, context: CliContext): void {
         }
         if (pull !== undefined) {
           const { newSecrets } = await import('../../pipeline/sources/pulls/commands/create.ts')
-          const sealed = await newSecrets(pull, known, configOf(context, command), context)
+          const sealed = await newSecrets(pull, known, await sealingConfig(context, command), context)
           const set = await admin.setSource(id, { ...facts, secret: sealed })
           // The next run after failures may start only in an hour.
           const { askRun } = await import('../../pipeline/sources/pulls/commands/ask.ts')
           if (known.source.pull?.paused !== true) await askRun(client, admin, id, undefined)
           return set
         }
-        const sealed = await drainSecret(tool!, { ...known.source, ...facts }, configOf(context, command), context)
+        const config = await sealingConfig(context, command)
+        const sealed = await drainSecret(tool!, { ...known.source, ...facts }, config, context)
         return await admin.setSource(id, { ...facts, secret: sealed(id) })
       })
       printSource(context, changed, json)

@@ -6,12 +6,13 @@ import { after, test } from 'node:test'
 import { DEFAULT_PLANS } from '../../../schemas/plans.ts'
 import {
   configOfRoles,
+  environmentOfRoles,
   type Flags,
   type Role,
   readConfig,
   readRoles,
-  withoutSecrets,
 } from '../../../src/config/config.ts'
+import { optional, secret } from '../../../src/config/setting.ts'
 import { SETTINGS } from '../../../src/config/settings.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'ipid-config-'))
@@ -96,15 +97,22 @@ test('a process is given the secrets that its roles use, and no variable that ho
   assert.deepEqual(given('ingress'), [true, false, false])
   assert.deepEqual(given('process', 'sink', 'batch', 'archive'), [true, true, false])
   assert.deepEqual(given('dashboard'), [true, true, true])
-  const env = {
-    PATH: '/bin',
-    AWS_SECRET_ACCESS_KEY: 'a',
-    PORT: '1',
-    REDIS_URL: 'redis://:p@h',
-    SECRETS_KEY: key,
-    SMTP_URL: smtp,
-  }
-  assert.deepEqual(withoutSecrets(env), { PATH: '/bin', AWS_SECRET_ACCESS_KEY: 'a', PORT: '1' })
+  const aws = { AWS_SECRET_ACCESS_KEY: 'a', AWS_REGION: 'b' }
+  const secrets = { REDIS_URL: 'redis://:p@h', SECRETS_KEY: key, SMTP_URL: smtp, OWN_TOKEN: 'x' }
+  const own = [secret(optional('OWN_TOKEN', 'x', 'own', String)), optional('OWN_PLACE', 'x', 'own', String)]
+  const env = { PATH: '/bin', PORT: '1', OWN_PLACE: 'y', ...aws, ...secrets }
+  const rest = { PATH: '/bin', PORT: '1', OWN_PLACE: 'y' }
+  assert.deepEqual(environmentOfRoles(env, ['process'], own), rest)
+  for (const role of ['ingress', 'sink', 'batch', 'archive', 'dashboard'])
+    assert.deepEqual(environmentOfRoles(env, ['process', role], own), { ...rest, ...aws }, role)
+})
+
+test('a file of a secret that a command does not take does not stop it', () => {
+  const env = { SMTP_URL_FILE: join(dir, 'missing'), REDIS_URL: 'redis://r:1' }
+  const config = readConfig(env, {}, ['dataDir', 'redisUrl'])
+  assert.deepEqual([config.smtpUrl, config.redisUrl, config.given], [undefined, 'redis://r:1', ['redisUrl']])
+  assert.throws(() => readConfig(env, {}, ['smtpUrl']), { message: /^SMTP_URL_FILE .*cannot be read: ENOENT$/ })
+  assert.throws(() => readConfig(env), { message: /^SMTP_URL_FILE / })
 })
 
 const REFUSED: [flags: Flags, message: RegExp][] = [

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { optional, secret } from '../../../src/config/setting.ts'
+import { SETTINGS } from '../../../src/config/settings.ts'
 import { clockFinding } from '../../../src/operations/doctor/clocks.ts'
 import { findingsOf } from '../../../src/operations/doctor/finding.ts'
 import { runChecks, SkippedError } from '../../../src/operations/doctor/run-checks.ts'
-import { secretRemover } from '../../../src/operations/doctor/without-secrets.ts'
+import { secretRemover, secretTextsOf } from '../../../src/operations/doctor/without-secrets.ts'
 
 test('a check that never ends, fails or has nothing to look at does not stop the others', async () => {
   const { fine } = findingsOf('good')
@@ -51,4 +56,21 @@ test('secrets of the environment and of addresses are removed from the text of a
     assert.ok(!`${seen}${remedy}`.includes(secret), secret)
   }
   assert.match(seen, /PORT 8080/)
+})
+
+test('secrets of files and flags are removed too, of settings of the pipeline as well', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-findings-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'redis'), 'redis://:file-pass@h:1\n')
+  writeFileSync(join(dir, 'token'), 'own-token\n')
+  const settings = [...Object.values(SETTINGS), secret(optional('OWN_TOKEN', 'x', 'a token', String))]
+  const env = { REDIS_URL_FILE: join(dir, 'redis'), OWN_TOKEN_FILE: join(dir, 'token') }
+  const read = {
+    CLICKHOUSE_HOSTS: ['http://u:flag-pass@h:1', 'http://u:other-pass@i:1'],
+    OIDC_CLIENT_SECRET: 'oidc-pass',
+  }
+  const secrets = ['file-pass', 'own-token', 'flag-pass', 'other-pass', 'oidc-pass']
+  const { whole, urls } = secretTextsOf(settings, env, read)
+  const { seen } = secretRemover(env, urls, whole)(findingsOf('x').problem(secrets.join(' '), 'why', 'remedy'))
+  assert.equal(seen, secrets.map(() => '***').join(' '))
 })

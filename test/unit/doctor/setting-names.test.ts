@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SETTINGS } from '../../../src/config/settings.ts'
-import { misspelt } from '../../../src/operations/doctor/settings.ts'
+import { misspelt, variablesOf } from '../../../src/operations/doctor/settings.ts'
 
-const VARIABLES = Object.values(SETTINGS).map(({ env }) => env)
+const VARIABLES = variablesOf(Object.values(SETTINGS))
 
 function found(env: Record<string, string>): string[] {
   return misspelt(env, VARIABLES).map(({ level, seen, remedy }) => `${level}: ${seen} → ${remedy}`)
@@ -49,4 +49,17 @@ test('names of other programs, of services, of settings, and empty ones are fine
   const services = ['REDIS_SERVICE_HOST', 'REDIS_PORT_6379_TCP_ADDR', 'CLICKHOUSE_PORT_8123_TCP']
   const env = Object.fromEntries([...names, ...services, ...VARIABLES].map((name) => [name, 'x']))
   assert.deepEqual(found({ ...env, DATA_DIRR: '' }), [])
+})
+
+test('a variable for a file that nothing reads is a risk, and one for a secret is fine', () => {
+  const files = ['REDIS_URL_FILE', 'SMTP_URL_FILE', 'SECRETS_KEY_FILE', 'PLANS_FILE', 'AWS_SHARED_CREDENTIALS_FILE']
+  assert.deepEqual(found(Object.fromEntries(files.map((name) => [name, '/x']))), [])
+  const [aws, port, ...rest] = found({ AWS_SECRET_ACCESS_KEY_FILE: '/x', PORT_FILE: '/x' })
+  assert.match(aws!, /^risk: AWS_SECRET_ACCESS_KEY_FILE is set, .* → name a file .* with AWS_SHARED_CREDENTIALS_FILE;/)
+  assert.match(port!, /^risk: PORT_FILE is set, .* → set PORT itself;/)
+  assert.deepEqual(rest, [])
+  assert.deepEqual(found({ SECRET_KEY_FILE: '/x' }), [
+    'problem: SECRET_KEY_FILE is set, which is no setting; SECRETS_KEY_FILE is one → rename it to SECRETS_KEY_FILE, or unset SECRET_KEY_FILE',
+  ])
+  assert.match(found({ REDIS_PASSWORD_FILE: '/x' })[0]!, /the whole address into the file of REDIS_URL_FILE/)
 })

@@ -4,8 +4,15 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { installService, type ServiceHost, uninstallService } from '../../../src/operations/service/service.ts'
-import { type ServiceFacts, systemdUnit } from '../../../src/operations/service/unit.ts'
+import {
+  installService,
+  type ServiceFlags,
+  type ServiceHost,
+  serviceFacts,
+  uninstallService,
+} from '../../../src/operations/service/service.ts'
+import { factsOfUnit, type ServiceFacts, systemdUnit } from '../../../src/operations/service/unit.ts'
+import { runCommand } from '../../support/command.ts'
 
 const FACTS: ServiceFacts = {
   ...{ name: 'ipid', user: 'ipid', node: process.execPath, root: '/opt/ipid', dataDir: '/var/lib/ipid' },
@@ -33,12 +40,46 @@ test('a path with a blank, a quote, a percent or a dollar sign is one word', () 
   assert.match(valuesOf(unit, 'Environment')[0]!, /^"DATA_DIR=\/srv\/c \$d 5%%" /)
 })
 
+const page = readFileSync(new URL('../../../src/operations/service/README.md', import.meta.url), 'utf8')
+
+/** The block of code of the page that begins with a text. */
+function blockOf(start: string): string {
+  const block = [...page.matchAll(/^```\w*\n(.*?)^```$/gms)].find(([, code]) => code!.startsWith(start))
+  assert.ok(block !== undefined, start)
+  return block[1]!
+}
+
+test('the line of the page for commands passes every setting as it is written', (t) => {
+  const [dir, run] = [
+    temporary(t),
+    `#!/bin/sh
+[ "$1 $2 $3" = '-u ipid --' ] && shift 3 && exec "$@"`,
+  ]
+  const [file, print] = [
+    join(dir, 'ipid.env'),
+    'process.stdout.write(process.env.SMTP_URL + process.env.DATA_DIR + process.argv[1])',
+  ]
+  const url = 'smtp://u:p&$x #"%20\\@h'
+  writeFileSync(join(dir, 'runuser'), run, { mode: 0o755 })
+  writeFileSync(join(dir, 'ipid'), `#!/bin/sh\nexec '${process.execPath}' -e '${print}' -- "$1"\n`, { mode: 0o755 })
+  writeFileSync(file, `# a comment\nSMTP_URL='${url}'\n`)
+  const line = blockOf('sudo sh').replaceAll('/etc/ipid/ipid.env', file).replaceAll('sudo ', '')
+  const env = { PATH: `${dir}:${process.env.PATH}` }
+  const { stdout, stderr } = spawnSync('sh', ['-c', line], { cwd: dir, env, encoding: 'utf8' })
+  assert.deepEqual([stdout, stderr], [`${url}/var/lib/ipidalert`, ''])
+})
+
 const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0
 
-test('systemd takes the unit without a warning', { skip: hasAnalyze ? false : 'no systemd-analyze' }, (t) => {
+test('systemd takes the unit and the changes of the page without a warning', {
+  skip: hasAnalyze ? false : 'no systemd-analyze',
+}, (t) => {
   const dir = temporary(t)
   const root = join(dir, 'a "b" 5% $x')
   mkdirSync(join(root, 'src'), { recursive: true })
+  const dropIn = join(dir, 'plain.service.d')
+  mkdirSync(dropIn)
+  writeFileSync(join(dropIn, 'secrets.conf'), blockOf('[Service]'))
   for (const [name, facts] of Object.entries({
     plain: { ...FACTS, user: 'root', root: dir },
     odd: { ...FACTS, user: 'root', root, dataDir: root },
@@ -59,7 +100,11 @@ interface TestHost extends ServiceHost {
 /** A machine in a folder. It has the user nobody only. */
 function machine(
   t: TestContext,
-  { fails = '', ...facts }: Partial<ServiceHost> & { readonly fails?: string } = {},
+  {
+    fails = '',
+    taken = 'none',
+    ...facts
+  }: Partial<ServiceHost> & { readonly fails?: string; readonly taken?: string } = {},
 ): TestHost {
   const ran: string[] = []
   const users = new Set(['nobody'])
@@ -69,6 +114,7 @@ function machine(
       const line = [program, ...args].join(' ')
       ran.push(line)
       if (fails !== '' && line.includes(fails)) throw new Error('it did not work')
+      if (program === 'systemctl' && args[0] === 'cat' && !line.includes(taken)) throw new Error('No files found')
       if (program === 'useradd') users.add(args.at(-1)!)
       if (program === 'getent' && !users.has(args.at(-1)!)) throw new Error('none')
       return program === 'id' ? String(args[0] === '-u' ? process.getuid!() : process.getgid!()) : ''
@@ -96,7 +142,8 @@ test('an installation makes user, settings and unit, and a second one keeps what
   assert.equal(readFileSync(settings, 'utf8'), 'PORT=80\n')
   assert.match(readFileSync(unit, 'utf8'), /\/opt\/newer\/src\/ipid\.mjs start/)
 
-  assert.deepEqual(await uninstallService('ipid', host), { unit })
+  const left = { user: 'ipid', dataDir: '/var/lib/ipid', environmentFile: '/etc/ipid/ipid.env' }
+  assert.deepEqual(await uninstallService('ipid', host), { unit, left })
   assert.deepEqual(host.ran.slice(-2), ['systemctl disable --now ipid', 'systemctl daemon-reload'])
   assert.equal(readFileSync(settings, 'utf8'), 'PORT=80\n', 'settings stay')
   await assert.rejects(uninstallService('ipid', host), /^InputError: there is no .*ipid\.service$/)
@@ -105,7 +152,7 @@ test('an installation makes user, settings and unit, and a second one keeps what
 test('what is missing is said before anything is changed', async (t) => {
   const refused = async (host: TestHost, message: RegExp, facts: ServiceFacts = FACTS) => {
     await assert.rejects(installService(facts, host), message)
-    assert.ok(!host.ran.some((line) => line.startsWith('systemctl')), host.ran.join('\n'))
+    assert.ok(!host.ran.some((line) => /^systemctl (?!cat)/.test(line)), host.ran.join('\n'))
   }
   await refused(machine(t, { hasSystemd: false }), /systemd does not manage this machine/)
   await refused(machine(t, { isRoot: false }), /only root may install a service: sudo \.\/ipid service install/)
@@ -126,4 +173,87 @@ test('what is missing is said before anything is changed', async (t) => {
     installService(FACTS, failing),
     /ipid\.service does not start: it did not work; see journalctl -u ipid/,
   )
+})
+
+const factsFor = (flags: ServiceFlags, host: ServiceHost) =>
+  serviceFacts(flags, { node: process.execPath, root: '/opt/ipid', path: '/bin' }, host)
+
+test('an installation without flags keeps data, user and settings of the unit that it replaces', async (t) => {
+  for (const data of ['/srv/ipid/data', '/srv/a "b" 5% $x\\y']) {
+    const host = machine(t)
+    const given = await factsFor({ name: 'ipid', data, user: 'visits', envFile: '/etc/5% x.env' }, host)
+    await installService(given, host)
+    const again = await factsFor({ name: 'ipid' }, host)
+    assert.deepEqual(again, given)
+    await installService(again, host)
+    assert.equal((await factsFor({ name: 'ipid', user: 'others' }, host)).user, 'others', 'a flag wins')
+    assert.deepEqual((await uninstallService('ipid', host)).left, factsOfUnit(systemdUnit(given)))
+  }
+  const host = machine(t)
+  const { user, dataDir, environmentFile } = await factsFor({ name: 'second' }, host)
+  assert.deepEqual([user, dataDir, environmentFile], ['second', '/var/lib/second', '/etc/second/second.env'])
+})
+
+test('a new folder of data is private, and its user can reach it', async (t) => {
+  const host = machine(t)
+  const umask = process.umask(0o077)
+  t.after(() => process.umask(umask))
+  await installService({ ...FACTS, dataDir: '/srv/ipid/data' }, host)
+  const modes = ['srv', 'srv/ipid', 'srv/ipid/data'].map((path) => statSync(join(host.root, path)).mode & 0o777)
+  assert.deepEqual(modes, [0o755, 0o755, 0o700])
+  assert.ok(host.ran.includes(`runuser -u ipid -- test -w ${join(host.root, 'srv/ipid/data')}`))
+  await assert.rejects(
+    installService({ ...FACTS, dataDir: '/srv/ipid/data' }, { ...machine(t, { fails: 'test -w' }), root: host.root }),
+    /^InputError: the user ipid cannot write to .*every folder above it passable/,
+  )
+})
+
+/** As `machine`, whose users have the id of nobody. */
+function strangers(t: TestContext): TestHost {
+  const host = machine(t)
+  return { ...host, run: async (...args) => (args[0] === 'id' ? '65534' : await host.run(...args)) }
+}
+
+test('a folder of others is not given away with all that is in it', async (t) => {
+  const host = strangers(t)
+  const folder = join(host.root, 'home')
+  mkdirSync(join(folder, 'run'), { recursive: true })
+  const install = () => installService({ ...FACTS, dataDir: '/home' }, host)
+  await assert.rejects(install(), (error: Error) => {
+    assert.match(
+      error.message,
+      /does not belong to ipid: give --data a folder that does not exist yet, such as .*\/home\/ipid$/,
+    )
+    return true
+  })
+  writeFileSync(join(folder, 'run/instance.json'), '{}')
+  await assert.rejects(install(), /stop the ipid that uses it, then chown -R ipid: .*\/home$/)
+})
+
+test('a name is refused that another service, or the data of another user, has', async (t) => {
+  const ssh = machine(t, { taken: 'cat ssh.service' })
+  await assert.rejects(
+    installService({ ...FACTS, name: 'ssh' }, ssh),
+    /^InputError: the machine has another ssh\.service already: give another --name$/,
+  )
+  for (const [host, user] of [
+    [machine(t), 'ipid'],
+    [strangers(t), 'nobody'],
+  ] as const) {
+    mkdirSync(join(host.root, 'var/lib/ipid'), { recursive: true })
+    await assert.rejects(installService({ ...FACTS, user }, host), /belongs to another user: .*or give another --name$/)
+    assert.ok(!host.ran.some((line) => /^useradd|^systemctl (?!cat)/.test(line)), host.ran.join('\n'))
+  }
+  const host = machine(t)
+  for (const name of ['-x', '1st', 'a/b', 'A', '', 'x'.repeat(33)])
+    await assert.rejects(factsFor({ name }, host), /^InputError: --name ".*": must be 1 to 32 .* begin with a letter$/)
+  for (const user of ['-x', '1st', 'a b', ''])
+    await assert.rejects(factsFor({ name: 'ipid', user }, host), /^InputError: --user ".*underscores, and begin with a/)
+})
+
+test('--print --json prints one JSON value, and changes nothing', async () => {
+  const { code, stdout } = await runCommand(['service', 'install', '--print', '--json', '--name', 'ipid-test-print'])
+  const { unit, text, installed } = JSON.parse(stdout)
+  assert.deepEqual([code, unit, installed], [0, '/etc/systemd/system/ipid-test-print.service', false])
+  assert.match(text, /^Environment=DATA_DIR=\/var\/lib\/ipid-test-print /m)
 })

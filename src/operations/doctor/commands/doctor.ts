@@ -45,21 +45,29 @@ interface Judged {
 
 /** The report of the doctor, without secrets. */
 export async function examined(env: Environment, { config, problems, roles, ofPipeline }: Judged): Promise<Report> {
-  const [{ examine }, { checkSettings, withoutDefaultsOf }, { subjectOf }, { secretRemover }] = await Promise.all([
+  const [
+    { examine },
+    { checkSecretFiles, checkSettings, variablesOf, withoutDefaultsOf },
+    { subjectOf },
+    { secretRemover, secretTextsOf, valuesByVariable },
+  ] = await Promise.all([
     import('../examine.ts'),
     import('../settings.ts'),
     import('../subject.ts'),
     import('../without-secrets.ts'),
   ])
   const { subject, findings: ofInstance } = await subjectOf({ config, env, roles })
-  const variables = [...Object.values(SETTINGS), ...ofPipeline].map((setting) => setting.env)
+  const settings: readonly Setting<unknown>[] = [...Object.values(SETTINGS), ...ofPipeline]
   const found = [
-    ...checkSettings(problems, env, variables),
+    ...checkSettings(problems, env, variablesOf(settings)),
+    ...(await checkSecretFiles(env, settings)),
     ...ofInstance,
     ...withoutDefaultsOf(problems, await examine(subject)),
   ]
   const { running } = subject
-  const findings = found.map(secretRemover(env, [running?.redis_url, running?.clickhouse_url, running?.analyst_url]))
+  const { whole, urls } = secretTextsOf(settings, env, valuesByVariable(config))
+  const ofRunning = [running?.redis_url, running?.clickhouse_url, running?.analyst_url]
+  const findings = found.map(secretRemover(env, [...ofRunning, ...urls], whole))
   return reportOf(findings, subject)
 }
 

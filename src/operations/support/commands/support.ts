@@ -5,6 +5,8 @@ import { basename, resolve } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { Command, InvalidArgumentError } from 'commander'
+import type { Setting } from '../../../config/setting.ts'
+import { SETTINGS } from '../../../config/settings.ts'
 import { version } from '../../../config/version.ts'
 import { causeText } from '../../../run/cause-text.ts'
 import { timeLimit } from '../../../run/time-limit.ts'
@@ -14,7 +16,7 @@ import { printJson, printLine } from '../../../terminal/print.ts'
 import { ALL_SETTINGS, addPipelineSettings, addSettings, rightConfigOf } from '../../../terminal/settings-options.ts'
 import { examined } from '../../doctor/commands/doctor.ts'
 import { subjectOf } from '../../doctor/subject.ts'
-import { secretsOf } from '../../doctor/without-secrets.ts'
+import { secretsOf, secretTextsOf, valuesByVariable } from '../../doctor/without-secrets.ts'
 import { readSystem } from '../../status/commands/status.ts'
 import { type ArchiveFile, writeArchive } from '../archive.ts'
 import { Cleaner } from '../cleaner.ts'
@@ -91,17 +93,10 @@ async function gather(
   const { config, ofPipeline } = judged
   const { subject } = await subjectOf({ config, env, roles: undefined })
   const { running } = subject
-  const urls = [
-    running?.redis_url,
-    running?.clickhouse_url,
-    running?.analyst_url,
-    config.redisUrl,
-    config.clickhouseUrl,
-  ]
-  const cleaner = new Cleaner([
-    ...secretsOf(env, [...urls, ...(config.clickhouseHosts ?? []), config.smtpUrl]),
-    ...[config.secretsKey, config.oidcClientSecret].filter((secret) => secret !== undefined),
-  ])
+  const settings: readonly Setting<unknown>[] = [...Object.values(SETTINGS), ...ofPipeline]
+  const { whole, urls } = secretTextsOf(settings, env, valuesByVariable(config))
+  const ofRunning = [running?.redis_url, running?.clickhouse_url, running?.analyst_url]
+  const cleaner = new Cleaner(secretsOf(env, [...ofRunning, ...urls], whole))
   cleaner.name('host', hostname())
   const redisUrl = running?.redis_url ?? config.redisUrl
   const clickhouseUrl = running?.clickhouse_url || config.clickhouseUrl
