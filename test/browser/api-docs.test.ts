@@ -34,9 +34,9 @@ test('/docs shows the operations and tries one with a key, without another serve
   assert.equal(await page.getByRole('main').count(), 1)
   await assertAccessible('.information-container')
   await page.emulateMedia({ colorScheme: 'dark' })
-  assert.equal(
-    await page.evaluate(`getComputedStyle(document.querySelector('.expand-operation svg path')).fill`),
-    'rgb(183, 188, 191)',
+  // The colour fades in.
+  await page.waitForFunction(
+    "getComputedStyle(document.querySelector('.expand-operation svg path')).fill === 'rgb(183, 188, 191)'",
   )
   await page.emulateMedia({ colorScheme: 'light' })
 
