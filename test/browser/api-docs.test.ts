@@ -31,6 +31,15 @@ test('/docs shows the operations and tries one with a key, without another serve
     await page.locator(colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)').waitFor()
   }
 
+  assert.equal(await page.getByRole('main').count(), 1)
+  await assertAccessible('.information-container')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  // The colour fades in.
+  await page.waitForFunction(
+    "getComputedStyle(document.querySelector('.expand-operation svg path')).fill === 'rgb(183, 188, 191)'",
+  )
+  await page.emulateMedia({ colorScheme: 'light' })
+
   const samples = page.locator('#samples')
   await samples.locator('summary').click()
   const shown = samples.locator('pre:visible')

@@ -141,16 +141,16 @@ async function checkPages({ page, assertAccessible }: WatchedPage, { origin, ten
 async function checkClocks(page: Page, received: string): Promise<void> {
   const choice = page.getByLabel('Count events by')
   assert.equal(await choice.inputValue(), 'received')
-  await page.getByRole('heading', { name: 'Events by status, by day received (UTC)' }).waitFor()
+  await page.getByRole('heading', { name: 'Events by status, by day received' }).waitFor()
   await choice.selectOption('Day of the event')
   await page.waitForURL(/[?&]by=event/)
   for (const again of [false, true]) {
     if (again) await page.reload()
-    await page.getByRole('heading', { name: 'Events kept, by day of the event (UTC)' }).waitFor()
+    await page.getByRole('heading', { name: 'Events kept, by day of the event' }).waitFor()
     await page.getByText('company not known', { exact: true }).first().waitFor({ state: 'attached' })
   }
   await page.goto(`${received}?by=nonsense`)
-  await page.getByRole('heading', { name: 'Events by status, by day received (UTC)' }).waitFor()
+  await page.getByRole('heading', { name: 'Events by status, by day received' }).waitFor()
 }
 
 /** A failed query is an error on the page, never "no event yet". */

@@ -309,7 +309,10 @@ test('keys, rules, tenants and lookups, without a shell', { skip }, async (t) =>
       // The newcomer opens their own page, on the machine that ipid runs on.
       await page.getByRole('button', { name: 'Add a source' }).click()
       await page.locator('select:focus').selectOption('web')
-      await page.getByLabel('Address of the API').fill(ready.url)
+      const address = page.getByLabel('Address at which your visitors’ browsers reach ipid')
+      // The address of this machine is not proposed: nobody else reaches it.
+      assert.equal(await address.inputValue(), '')
+      await address.fill(ready.url)
       await page.getByRole('button', { name: 'Create source' }).click()
       const tag = (await page.getByRole('region', { name: 'In the head of every page' }).textContent())!
       // The tag is the first thing to paste, and alone until someone asks for more.

@@ -21,7 +21,7 @@ const COLUMNS = [
     key: `n${i}`,
     label: `Number ${i}`,
     isNumber: true,
-    render: () => 123_456,
+    render: ({ id }) => (id === 'c7' && i === 9 ? '' : 123_456),
   })),
 ]
 /** `n2` leaves before `n1`; the other columns stay. */
@@ -45,7 +45,7 @@ function Parts() {
   const fail = () => toast({ text: 'Company 2 is hidden.', undo: () => Promise.reject(new Error('no connection')) })
   return h(
     'main',
-    null,
+    { style: 'padding: 0 16px' },
     h(
       Page,
       { title: 'Parts', actions: h(DateRange, { value: range, onChange: setRange, hasAll: true }) },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { sharedChromium } from '../support/chromium.ts'
 import { openWatched, type WatchedPage } from '../support/watched-page.ts'
 
@@ -16,6 +16,11 @@ const assertFocused = (page: Page, name: string) =>
   page.waitForFunction(
     `(document.activeElement.textContent || document.activeElement.ariaLabel || '').startsWith(${JSON.stringify(name)})`,
   )
+
+declare function getComputedStyle(element: unknown): Record<string, string>
+/** The computed value of a property of CSS. */
+const styleOf = (of: Locator, property: string) =>
+  of.evaluate((element, name) => getComputedStyle(element)[name]!, property)
 
 async function openParts(t: { after(end: () => Promise<void>): void }, width = 1_200): Promise<WatchedPage> {
   const { outputFiles } = await build({
@@ -110,6 +115,58 @@ test('rows are reached, opened and chosen with the keyboard', { skip }, async (t
   await page.getByRole('button', { name: 'Country' }).click()
   await page.keyboard.type('jk')
   assert.equal(await page.getByLabel('Find in Country').inputValue(), 'jk')
+})
+
+test('the focus of a row is drawn by all of its cells, and a chosen row keeps its colour under the pointer', {
+  skip,
+}, async (t) => {
+  const { page } = await openParts(t, 1_300)
+  const row = page.getByRole('table', { name: 'Narrow' }).getByRole('row').nth(1)
+  // Only the keyboard shows the focus.
+  await page.keyboard.press('Tab')
+  await row.getByRole('link').focus()
+  const cells = await row.locator('> *').all()
+  const shadows = await Promise.all(cells.map((cell) => styleOf(cell, 'boxShadow')))
+  const edges = (shadow: string) =>
+    ['2px 0px', '0px 2px', '0px -2px', '-2px 0px'].filter((edge) => shadow.includes(` ${edge} 0px 0px inset`))
+  assert.deepEqual(shadows.map(edges), [
+    ['2px 0px', '0px 2px', '0px -2px'],
+    ['0px 2px', '0px -2px'],
+    ['0px 2px', '0px -2px'],
+    ['0px 2px', '0px -2px', '-2px 0px'],
+  ])
+
+  const chosen = page.getByRole('row').filter({ hasText: 'Company 7' }).first()
+  const colour = () => styleOf(chosen.getByRole('rowheader'), 'backgroundColor')
+  await chosen.getByRole('checkbox').check()
+  await page.mouse.move(0, 0)
+  const before = await colour()
+  await chosen.hover()
+  assert.equal(await colour(), before)
+})
+
+test('on a phone, a finger reaches the box of a card, a chosen card is tinted, and labels are above their values', {
+  skip,
+}, async (t) => {
+  const { page, assertAccessible } = await openParts(t, 390)
+  const card = page.getByRole('row').filter({ hasText: 'Company 7' }).first()
+  const box = card.getByRole('checkbox')
+  const label = (await card.locator('label').boundingBox())!
+  assert.ok(label.width >= 44 && label.height >= 44, JSON.stringify(label))
+  const colour = () => styleOf(card, 'backgroundColor')
+  const before = await colour()
+  // Away from the box itself, at the edge of what the finger reaches.
+  await card.locator('label').click({ position: { x: 3, y: 3 } })
+  assert.ok(await box.isChecked())
+  assert.notEqual(await colour(), before)
+  const cells = card.getByRole('cell').filter({ hasText: '123456' })
+  const [first, second, third] = await Promise.all([0, 1, 2].map((i) => cells.nth(i).boundingBox()))
+  assert.ok(first!.height > 30, 'the label has a line of its own')
+  assert.equal(first!.y, second!.y)
+  assert.ok(second!.x > first!.x + 100 && third!.y > first!.y)
+  const empty = card.locator('[data-label="Number 9"]')
+  assert.deepEqual([await empty.count(), await empty.isVisible()], [1, false])
+  await assertAccessible()
 })
 
 test('a toast undoes an action, and reports when it cannot', { skip }, async (t) => {

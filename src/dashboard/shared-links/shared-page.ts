@@ -172,7 +172,8 @@ function shownOf(row: CompanyRow, details: CompanyDetails | undefined): Shown {
 }
 
 function tableOf(name: string, columns: readonly SharedColumn[], rows: readonly Shown[]): string {
-  const kind = (column: SharedColumn) => (NUMBERS.includes(column) ? ' class="is-number"' : '')
+  const kind = (column: SharedColumn) =>
+    NUMBERS.includes(column) ? ' class="is-number"' : DAYS.includes(column) ? ' class="is-day"' : ''
   const head = columns.map((column) => `<th scope="col"${kind(column)}>${TITLES[column]}</th>`)
   const lines = rows.map((row) => {
     const cells = columns.map(
@@ -186,12 +187,13 @@ function tableOf(name: string, columns: readonly SharedColumn[], rows: readonly 
 }
 
 const NUMBERS: readonly SharedColumn[] = ['heat', 'visits', 'events']
+const DAYS: readonly SharedColumn[] = ['first_seen', 'last_seen']
 const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' })
 
 function cellOf(column: SharedColumn, row: Shown): string {
   const value = row[column]
   if (typeof value === 'number') return number(value)
-  if (column === 'first_seen' || column === 'last_seen') return day(value.slice(0, 10))
+  if (DAYS.includes(column)) return day(value.slice(0, 10))
   if (column === 'country_code' && /^[A-Z]{2}$/.test(value)) return escaped(countries.of(value) ?? value)
   return value === '' ? '–' : escaped(value)
 }

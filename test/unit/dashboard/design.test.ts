@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { hueOf, initialsOf } from '../../../src/dashboard/pages/design/initials.ts'
 import { daysOfRange } from '../../../src/dashboard/pages/design/ranges.ts'
+import { sharedScale } from '../../../src/dashboard/pages/design/shared-scale.ts'
 
 /** Not made of parts yet. */
 const OLD = ['components/company-table.tsx', 'components/filters.tsx', 'components/scroll.tsx', 'pages/companies.tsx']
@@ -21,19 +22,32 @@ test('a file with classes has its CSS beside it: pages are made of parts', () =>
   assert.deepEqual(without, [])
 })
 
-test('initials are of the first two words, and a colour belongs to an id', () => {
-  assert.deepEqual(['Deutsche Bank AG', 'apple', 'Ørsted', '3M', '株式会社 日立', '  ', '"A" & B'].map(initialsOf), [
-    'DB',
-    'AP',
-    'ØR',
-    '3M',
-    '株日',
-    '?',
-    'AB',
-  ])
+test('initials are of the first and the last word, without small words, and a colour belongs to an id', () => {
+  const initials = {
+    ...{
+      'Deutsche Bank': 'DB',
+      apple: 'AP',
+      Ørsted: 'ØR',
+      '3M': '3M',
+      '株式会社 日立': '株日',
+      '  ': '?',
+      '"A" & B': 'AB',
+    },
+    ...{ 'University of Wyoming': 'UW', 'University of North Texas': 'UT', 'Government of Namibia': 'GN' },
+    ...{ 'The Home Depot': 'HD', 'Banco de la Republica': 'BR', 'De Beers': 'BE', 'The The': 'TT' },
+  }
+  assert.deepEqual(Object.fromEntries(Object.keys(initials).map((name) => [name, initialsOf(name)])), initials)
   assert.equal(hueOf('apple.com'), hueOf('apple.com'))
   const hues = new Set(Array.from({ length: 200 }, (_, i) => hueOf(`company-${i}.com`)))
   assert.equal(hues.size, 12)
+})
+
+test('one busy company does not flatten the bars of the others in a list', () => {
+  const quiet = Array.from({ length: 19 }, (_, i) => [0, 1, i + 1])
+  assert.equal(sharedScale([...quiet, [9_000, 0, 2]]), 18)
+  assert.equal(sharedScale([[3, 1], [9, 2], undefined]), 9, 'a short list shows its highest day')
+  assert.equal(sharedScale([[0, 0], ...quiet.slice(0, 2)]), 2, 'companies without visits have no part in it')
+  assert.equal(sharedScale([undefined, []]), 1)
 })
 
 test('spans of days are UTC, and weeks begin on Monday', () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OUTCOME_STATUS } from '../../../schemas/outcome.ts'
+import { dayTitle, withUtc } from '../../../src/dashboard/pages/lib/day-clock.ts'
+import { setZone } from '../../../src/dashboard/pages/lib/days.ts'
+import { sharedUrl } from '../../../src/dashboard/pages/lib/local-host.ts'
 import { kindsOf } from '../../../src/dashboard/pages/pages/received/kinds.ts'
 
 test('each outcome is in one series of the chart, and only losses are called dropped', () => {
@@ -23,4 +26,20 @@ test('each outcome is in one series of the chart, and only losses are called dro
     const names = kinds.filter(({ of }) => of(one)).map(({ name }) => name)
     assert.deepEqual(names, [right], JSON.stringify(one))
   }
+})
+
+test('days that are UTC say so only where the days of the workspace are others', (t) => {
+  t.after(() => setZone('UTC'))
+  assert.equal(withUtc('Today'), 'Today')
+  assert.equal(dayTitle('event'), 'Day of the event')
+  setZone('Europe/Berlin')
+  assert.equal(withUtc('Today'), 'Today (UTC)')
+  assert.equal(dayTitle('event'), 'Day of the event (UTC)')
+  assert.equal(withUtc('Today', true), 'Today')
+})
+
+test('an address that only this machine reaches is not proposed', () => {
+  for (const url of ['http://127.0.0.1:8080', 'http://localhost', 'http://[::1]:8080', null])
+    assert.equal(sharedUrl(url), '')
+  for (const url of ['https://ipid.example', 'http://10.0.0.1:8080']) assert.equal(sharedUrl(url), url)
 })

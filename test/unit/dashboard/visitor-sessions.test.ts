@@ -30,8 +30,8 @@ const minutes = (events: readonly ActivityEvent[]) =>
 
 test('events with a session id are one session, however long its pauses', () => {
   assert.deepEqual(minutes([event(59, { session_id: 7 }), event(0, { session_id: 7 }), event(1, { session_id: 8 })]), [
-    [0, 59],
     [1],
+    [0, 59],
   ])
 })
 
@@ -40,13 +40,18 @@ test('without a session id, a session of a visitor ends after 30 minutes without
   assert.deepEqual(minutes([event(0), event(30)]), [[30], [0]])
   // Another address is another visitor, unless the person is the same.
   const [a, b] = [{ ip: '192.0.2.1' }, { ip: '192.0.2.2' }]
-  assert.deepEqual(minutes([event(0, a), event(1, b), event(2, a)]), [[0, 2], [1]])
+  assert.deepEqual(minutes([event(0, a), event(1, b), event(2, a)]), [[1], [0, 2]])
   assert.deepEqual(minutes([event(0, { ...a, person: 'ann' }), event(1, { ...b, person: 'ann' })]), [[0, 1]])
+})
+
+test('sessions are in the order of their starts, which the page shows', () => {
+  const long = [event(0, { session_id: 1 }), event(50, { session_id: 1 })]
+  assert.deepEqual(minutes([...long, event(10, { session_id: 2 })]), [[10], [0, 50]])
 })
 
 test('tenants that store no addresses have sessions by account', () => {
   const of = (account_id: string) => ({ ip: '', account_id })
-  assert.deepEqual(minutes([event(0, of('a')), event(1, of('b')), event(2, of('a'))]), [[0, 2], [1]])
+  assert.deepEqual(minutes([event(0, of('a')), event(1, of('b')), event(2, of('a'))]), [[1], [0, 2]])
 })
 
 test('a session has its pages in order, and the campaign or the site that it came from', () => {

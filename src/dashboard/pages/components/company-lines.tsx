@@ -2,11 +2,15 @@ import './company-lines.css'
 import type { ComponentChildren } from 'preact'
 import { Flag } from '../design/flag.tsx'
 import { Hidden } from '../design/layout.tsx'
+import { sharedScale } from '../design/shared-scale.ts'
 import { Sparkline } from '../design/sparkline.tsx'
 import { country } from '../lib/days.ts'
 import { TEXTS } from '../texts/texts.ts'
 import { CompanyAvatar } from './company-avatar.tsx'
 import { CompanyLink } from './company-link.tsx'
+
+/** Keeps the flag on the line of the last word. */
+const NO_BREAK = '\u00a0'
 
 interface CompanyNumbers {
   readonly value: ComponentChildren
@@ -30,7 +34,7 @@ export interface CompanyLine {
 
 /** Companies with their names, the reason why they are listed, and their visits by day. */
 export function CompanyLines({ tenant, lines }: { readonly tenant: string; readonly lines: readonly CompanyLine[] }) {
-  const most = Math.max(0, ...lines.flatMap(({ result }) => result?.dailyVisits ?? []))
+  const most = sharedScale(lines.map(({ result }) => result?.dailyVisits))
   const ids = lines.map(({ company_id: id }) => id)
   return (
     <ul class="company-lines">
@@ -46,6 +50,7 @@ export function CompanyLines({ tenant, lines }: { readonly tenant: string; reado
                 </CompanyLink>
                 {line.country_code !== '' && (
                   <>
+                    {NO_BREAK}
                     <Flag code={line.country_code} />
                     <Hidden>{country(line.country_code)}</Hidden>
                   </>

@@ -5,6 +5,7 @@ import type { OwnColumn } from '../../../../schemas/facts.ts'
 import { Badge } from '../design/badge.tsx'
 import { Country } from '../design/flag.tsx'
 import { Row, Text } from '../design/layout.tsx'
+import { sharedScale } from '../design/shared-scale.ts'
 import { Sparkline } from '../design/sparkline.tsx'
 import { Table, type TableColumn } from '../design/table.tsx'
 import { Time } from '../design/time.tsx'
@@ -53,7 +54,7 @@ interface CompanyTableProps {
 export function CompanyTable(props: CompanyTableProps) {
   const { tenant, rows, place, own, shown, sort, direction, onSort, detailsOf, newSince, chosen, onChoose, onLeftOut } =
     props
-  const most = Math.max(0, ...rows.flatMap((row) => detailsOf(row)?.daily_visits ?? []))
+  const most = sharedScale(rows.map((row) => detailsOf(row)?.daily_visits))
   const trail = trailState({ ids: rows.map(({ company_id }) => company_id), ...place })
   const render = (key: Column['key']) => (row: CompanyRow) =>
     key === 'name' ? (
@@ -142,7 +143,7 @@ interface ValueProps {
   readonly own: readonly OwnColumn[]
   readonly row: CompanyRow
   readonly details: CompanyDetails | undefined
-  /** Visits of a company on a day, the most in the list. */
+  /** Scale of the visits on a day. */
   readonly mostVisits: number
 }
 

@@ -15,6 +15,7 @@ export function TimeZoneInput({ value, error, onInput }: TimeZoneProps) {
   return (
     <TextInput
       label={texts.label}
+      isMeasured
       required
       maxLength={64}
       autocomplete="off"

@@ -150,7 +150,7 @@ function Canvas({ days, series, line, isUtc, height, onPoint }: CanvasProps) {
         [
           days.map((day) => Date.parse(day) / 1_000),
           ...stackOf(series),
-          ...(line === undefined ? [] : [line.values]),
+          ...(line === undefined ? [] : [line.values, line.values]),
         ] as uPlot.AlignedData,
         element,
       )
@@ -188,6 +188,7 @@ function optionsOf(
 ): uPlot.Options {
   const styles = getComputedStyle(element)
   const colour = (name: string) => styles.getPropertyValue(name).trim()
+  const background = colour('--under') || colour('--bg')
   const bars = Plot.paths.bars!({ size: [0.72, 48], radius: series.length === 1 ? 0.12 : 0 })
   const font = `12px ${styles.fontFamily}`
   const axis = { font, stroke: colour('--ink-3'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
@@ -213,7 +214,7 @@ function optionsOf(
       // After the bars, and below the line.
       drawSeries:
         days.at(-1) === todayOf({ isUtc })
-          ? [(chart, at) => at === series.length && hatchToday(chart, colour('--under') || colour('--bg'))]
+          ? [(chart, at) => at === series.length && hatchToday(chart, background)]
           : [],
     },
     scales: {
@@ -237,6 +238,8 @@ function optionsOf(
       ...(line === undefined
         ? []
         : [
+            // Parts the line from the bars below it.
+            { label: '', stroke: background, width: 4, points: { show: false } },
             {
               label: line.name,
               stroke: colour('--ink-2'),

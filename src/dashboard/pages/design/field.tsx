@@ -16,6 +16,8 @@ interface FieldProps {
   /** Why the value was refused, and how to correct it. */
   readonly error?: string | undefined
   readonly isSmall?: boolean
+  /** No wider than 640 pixels, for a short value on a wide page. */
+  readonly isMeasured?: boolean
 }
 
 /** Attributes that tie a control to its label, hint and error. */
@@ -31,12 +33,13 @@ export function Field({
   isLabelHidden,
   hint,
   error,
+  isMeasured,
   children,
 }: FieldProps & { readonly children: (ids: Ids) => ComponentChildren }) {
   const id = useId()
   const describedBy = classes(hint !== undefined && `${id}-hint`, `${id}-error`)
   return (
-    <div class="ui-field">
+    <div class={classes('ui-field', isMeasured && 'is-measured')}>
       <label for={id} class={isLabelHidden ? 'ui-hidden' : undefined}>
         {label}
       </label>
@@ -104,6 +107,7 @@ export function TextInput(props: TextInputProps) {
     hint,
     error,
     isSmall,
+    isMeasured,
     isMono,
     onInput,
     onChange,
@@ -113,7 +117,7 @@ export function TextInput(props: TextInputProps) {
     ...native
   } = props
   return (
-    <Field label={label} isLabelHidden={isLabelHidden} hint={hint} error={error}>
+    <Field label={label} isLabelHidden={isLabelHidden} hint={hint} error={error} isMeasured={isMeasured}>
       {(ids) => {
         const input = (
           <input
@@ -164,9 +168,9 @@ interface TextAreaProps
 
 /** Several lines of text. */
 export function TextArea(props: TextAreaProps) {
-  const { label, isLabelHidden, hint, error, isSmall, isMono, onInput, ...native } = props
+  const { label, isLabelHidden, hint, error, isSmall, isMeasured, isMono, onInput, ...native } = props
   return (
-    <Field label={label} isLabelHidden={isLabelHidden} hint={hint} error={error}>
+    <Field label={label} isLabelHidden={isLabelHidden} hint={hint} error={error} isMeasured={isMeasured}>
       {(ids) => (
         <textarea
           class={classes('ui-input', isSmall && 'is-small', isMono && 'is-mono')}

@@ -1,9 +1,14 @@
-/** "Deutsche Bank AG" → DB; "apple" → AP; "" → ? */
+/** Many names begin with these words or contain them, so their letters tell nothing apart. */
+const SMALL_WORDS: ReadonlySet<string> = new Set(['of', 'the', 'and', 'for', 'de', 'des', 'di', 'der', 'von'])
+
+/** First letters of the first and the last word: "University of North Texas" → UT; "apple" → AP; "" → ? */
 export function initialsOf(name: string): string {
-  const words = name.match(/[\p{L}\p{N}]+/gu) ?? []
-  const [first, second] = words
+  const all = name.match(/[\p{L}\p{N}]+/gu) ?? []
+  const telling = all.filter((word) => !SMALL_WORDS.has(word.toLowerCase()))
+  const words = telling.length === 0 ? all : telling
+  const [first, last] = [words[0], words.at(-1)!]
   if (first === undefined) return '?'
-  const letters = second === undefined ? [...first].slice(0, 2) : [[...first][0]!, [...second][0]!]
+  const letters = words.length === 1 ? [...first].slice(0, 2) : [[...first][0]!, [...last][0]!]
   return letters.join('').toUpperCase()
 }
 

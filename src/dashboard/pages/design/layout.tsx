@@ -66,12 +66,17 @@ export function Grow({ children }: { readonly children: ComponentChildren }) {
 interface GridProps extends StackProps {
   /** Least width of a column, pixels. */
   readonly min?: number
+  /** `start`: each child has the height of its content. Default: that of its row. */
+  readonly align?: 'start'
 }
 
 /** Columns of one width, as many as fit. */
-export function Grid({ gap = 4, min = 240, children }: GridProps) {
+export function Grid({ gap = 4, min = 240, align, children }: GridProps) {
   return (
-    <div class="ui-grid" style={{ '--gap': `var(--space-${gap})`, '--min': `${min}px` }}>
+    <div
+      class={classes('ui-grid', align && `is-${align}`)}
+      style={{ '--gap': `var(--space-${gap})`, '--min': `${min}px` }}
+    >
       {children}
     </div>
   )

@@ -122,12 +122,14 @@ export function Table<R>(props: TableProps<R>) {
                     >
                       {selection && (
                         <td class="is-check">
-                          <input
-                            type="checkbox"
-                            aria-label={texts.choose(selection.nameOf(row))}
-                            checked={isSelected}
-                            onChange={() => selection.onChange(toggled(selection.selected, key))}
-                          />
+                          <label>
+                            <input
+                              type="checkbox"
+                              aria-label={texts.choose(selection.nameOf(row))}
+                              checked={isSelected}
+                              onChange={() => selection.onChange(toggled(selection.selected, key))}
+                            />
+                          </label>
                         </td>
                       )}
                       {columns.map((column, i) => (

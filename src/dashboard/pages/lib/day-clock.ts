@@ -1,4 +1,5 @@
 import { TEXTS } from '../texts/texts.ts'
+import { isInUtc } from './days.ts'
 
 const texts = TEXTS.lib.dayClock
 
@@ -9,6 +10,10 @@ export type DayClock = 'received' | 'event'
 export const DAY_CLOCKS: Readonly<Record<DayClock, string>> = texts.clocks
 
 /** Explains the days of a chart or table. */
-export function dayTitle(clock: DayClock): string {
-  return texts.inUtc(DAY_CLOCKS[clock])
-}
+export const dayTitle = (clock: DayClock): string => withUtc(DAY_CLOCKS[clock])
+
+/**
+ * A text about days that are UTC in every workspace. It says so where days of the workspace are others: "Today (UTC)".
+ * @param isKnown whether all other days are UTC too
+ */
+export const withUtc = (text: string, isKnown = isInUtc()): string => (isKnown ? text : texts.inUtc(text))

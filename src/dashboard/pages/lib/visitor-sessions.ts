@@ -21,7 +21,7 @@ export interface VisitorSession {
 }
 
 /**
- * Groups events into sessions as `ActivityAnswer` counts them, the newest session first. Events with the same session_id are one session.
+ * Groups events into sessions as `ActivityAnswer` counts them, the one that began last first. Events with the same session_id are one session.
  * Without a session_id, events of the same person are one session while less than 30 minutes pass between them. An event without a person
  * belongs to its address, and one without both to its account.
  */
@@ -56,7 +56,7 @@ export function sessionsOf(events: readonly ActivityEvent[]): VisitorSession[] {
   }
   return [...groups]
     .map(([key, group]) => sessionOf(key, group))
-    .sort((a, b) => Date.parse(b.endedAt) - Date.parse(a.endedAt))
+    .sort((a, b) => Date.parse(b.startedAt) - Date.parse(a.startedAt))
 }
 
 const byTime = (a: ActivityEvent, b: ActivityEvent) =>

@@ -92,7 +92,7 @@ function Week({ tenant, answer }: WeekProps) {
   const others = <C extends HomeCompany>(rows: readonly C[]) => rows.filter(({ company_id: id }) => !first.has(id))
   return (
     <>
-      <Grid min={480} gap={5}>
+      <Grid min={480} gap={5} align="start">
         <Card title={texts.chart}>
           <Chart
             label={texts.chart}
@@ -127,7 +127,7 @@ function Week({ tenant, answer }: WeekProps) {
       </Stats>
       <Named tenant={tenant} answer={answer} />
       <Filtered tenant={tenant} answer={answer} />
-      <Grid min={480} gap={5}>
+      <Grid min={480} gap={5} align="start">
         <Companies
           tenant={tenant}
           title={texts.alsoNew}

@@ -53,6 +53,7 @@ function TenantLookup({ tenant }: { readonly tenant: string }) {
             )}
             error={looking.error}
             isMono
+            isMeasured
             rows={5}
             required
             maxLength={PAGE_LOOKUP_CHARS_MAX}

@@ -15,6 +15,7 @@ import { Hidden, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState, Problem } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
 import type { DayRange } from '../design/ranges.ts'
+import { sharedScale } from '../design/shared-scale.ts'
 import { Loading } from '../design/skeleton.tsx'
 import { Sparkline } from '../design/sparkline.tsx'
 import { Table, type TableSort } from '../design/table.tsx'
@@ -140,7 +141,7 @@ const keyOf = ({ host, path }: PageRow) => `${host} ${path}`
 
 function PageTable({ tenant, rows, days, sort, onSort, open, onOpen }: PageTableProps) {
   const hosts = new Set(rows.map(({ host }) => host))
-  const most = Math.max(0, ...rows.flatMap(({ daily_visits }) => daily_visits.slice(-SPARK_DAYS)))
+  const most = sharedScale(rows.map(({ daily_visits }) => daily_visits.slice(-SPARK_DAYS)))
   return (
     <Table
       label={texts.title}

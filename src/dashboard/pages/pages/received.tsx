@@ -13,7 +13,7 @@ import { Stat, Stats } from '../design/stat.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { companiesPath, companyPath } from '../lib/company-links.ts'
 import { trailAmong } from '../lib/company-trail.ts'
-import { DAY_CLOCKS, type DayClock, dayTitle } from '../lib/day-clock.ts'
+import { DAY_CLOCKS, type DayClock, dayTitle, withUtc } from '../lib/day-clock.ts'
 import { daysBetween, isInUtc } from '../lib/days.ts'
 import { number, percent } from '../lib/format.ts'
 import type { PageProps } from '../lib/page-props.ts'
@@ -129,7 +129,7 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
         </Stat>
       </Stats>
       <Section
-        title={clock === 'event' ? texts.byEventDay : texts.byReceivedDay}
+        title={withUtc(clock === 'event' ? texts.byEventDay : texts.byReceivedDay)}
         description={kept === happened ? undefined : texts.otherDays(kept, happened)}
       >
         <Chart
@@ -141,7 +141,7 @@ function Figures({ tenant, answer, clock }: FiguresProps) {
         />
         {clock === 'event' && <Text tone="soft">{texts.onlyReceived}</Text>}
       </Section>
-      <Section title={texts.companies}>
+      <Section title={withUtc(texts.companies)}>
         <Chart
           label={texts.chartCompanies}
           dayTitle={dayTitle('event')}

@@ -2,7 +2,7 @@ import { Building, UserPlus } from 'lucide-preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { ListedTenant, TenantsAnswer } from '../../../../schemas/dashboard/tenants.ts'
-import { ownZone } from '../../../run/time-zone.ts'
+import { isSameZone, ownZone, UTC } from '../../../run/time-zone.ts'
 import { TimeZoneInput } from '../components/time-zone.tsx'
 import { Avatar } from '../design/avatar.tsx'
 import { Badge } from '../design/badge.tsx'
@@ -15,6 +15,7 @@ import { Loading } from '../design/skeleton.tsx'
 import { Table } from '../design/table.tsx'
 import { Time } from '../design/time.tsx'
 import { post } from '../lib/api.ts'
+import { withUtc } from '../lib/day-clock.ts'
 import { number } from '../lib/format.ts'
 import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
@@ -139,7 +140,7 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
         }}
       >
         <Stack gap={3}>
-          <Row align="end">
+          <Row align="start">
             <TextInput
               label={texts.name}
               required
@@ -152,6 +153,8 @@ function CreateTenant({ plans, onCreated }: { readonly plans: Plans; readonly on
             />
             <Select label={texts.plan} value={plan} options={optionsOf(plans)} onChange={setPlan} />
             <TimeZoneInput value={zone} error={undefined} onInput={setZone} />
+          </Row>
+          <Row>
             <Button type="submit" variant="primary" disabled={creating.isBusy}>
               {texts.create}
             </Button>
@@ -211,6 +214,8 @@ function PlanChoice({ tenant, plans, onChanged }: PlanChoiceProps) {
 }
 
 function PlanTable({ plans }: { readonly plans: Plans }) {
+  const zones = Object.values(useSession().time_zones)
+  const isUtc = zones.every((zone) => isSameZone(zone, UTC))
   return (
     <Section title={texts.plans}>
       <Table
@@ -223,13 +228,13 @@ function PlanTable({ plans }: { readonly plans: Plans }) {
           { key: 'burst', label: texts.atOnce, isNumber: true, render: ({ limits }) => number(limits.burst) },
           {
             key: 'lookups',
-            label: texts.lookups,
+            label: withUtc(texts.lookups, isUtc),
             isNumber: true,
             render: ({ limits }) => number(limits.daily_lookups),
           },
           {
             key: 'accounts',
-            label: texts.accounts,
+            label: withUtc(texts.accounts, isUtc),
             isNumber: true,
             render: ({ limits }) => number(limits.monthly_accounts),
           },

@@ -38,11 +38,15 @@ ${samples}
 /** Lines of a length that people read well, and no box around a single button. */
 const STYLE = `body { margin: 0; }
 #docs, #samples { max-width: 1100px; margin: 0 auto; }
-.swagger-ui .scheme-container { box-shadow: none; }
 nav { max-width: 1060px; margin: 0 auto; padding: 16px 20px 0; font: 16px sans-serif; }
 nav a { margin-right: 24px; color: #1a56a0; }
 nav a[aria-current] { color: inherit; font-weight: bold; text-decoration: none; }
 .dark-mode { background: #1c2022; color: #e4e6e6; }
+.swagger-ui .scheme-container, html.dark-mode .swagger-ui .scheme-container { box-shadow: none; }
+html.dark-mode .swagger-ui :is(.expand-operation, .opblock-control-arrow) svg path { fill: currentColor; }
+html:not(.dark-mode) .swagger-ui .info :is(a, .url) { color: #1a56a0; }
+.swagger-ui .info .title small.version-stamp { background: #1d632e; }
+.swagger-ui .info .title small.version-stamp pre { color: #fff; }
 .dark-mode nav a:not([aria-current]) { color: #8ab8f0; }
 ${SAMPLES_STYLE}`
 
@@ -59,6 +63,13 @@ const base = new URL('.', location.href).href.replace(/\\/$/, '')
 for (const sample of document.querySelectorAll('#samples pre')) {
   sample.textContent = sample.textContent.replaceAll('http://127.0.0.1:8080', base)
 }
+// The list of operations is a main element inside that of the page.
+const docs = document.getElementById('docs')
+new MutationObserver(() => {
+  const operations = docs.querySelector('main')
+  operations?.setAttribute('role', 'region')
+  operations?.setAttribute('aria-label', 'Operations')
+}).observe(docs, { childList: true, subtree: true })
 SwaggerUIBundle({
   url: ['openapi.json', 'docs/openapi-tools.json'][part],
   dom_id: '#docs',

@@ -7,6 +7,7 @@ import { Grid, Text } from '../../design/layout.tsx'
 import { Problem } from '../../design/notice.tsx'
 import { Card, Section } from '../../design/page.tsx'
 import { Loading } from '../../design/skeleton.tsx'
+import { withUtc } from '../../lib/day-clock.ts'
 import { wholePercent } from '../../lib/format.ts'
 import { useData } from '../../lib/use-data.ts'
 import { TEXTS } from '../../texts/texts.ts'
@@ -27,7 +28,7 @@ const COLOURS: Readonly<Record<NotNamed, CategoryColour>> = {
 export function Named({ tenant, days }: { readonly tenant: string; readonly days: string }) {
   const { value, error, reload } = useData<NamedAnswer>(`/api/tenants/${tenant}/accuracy/named`, { days })
   return (
-    <Section title={texts.title} description={texts.about}>
+    <Section title={texts.title} description={texts.about(withUtc(texts.receipt))}>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined ? error === undefined && <Loading rows={6} /> : <Shares answer={value} days={days} />}
     </Section>
@@ -63,7 +64,7 @@ function Shares({ answer, days }: { readonly answer: NamedAnswer; readonly days:
       <Card title={texts.byWeek}>
         <Chart
           label={texts.chart}
-          dayTitle={texts.firstDay}
+          dayTitle={withUtc(texts.firstDay)}
           isUtc
           days={weeks.map(({ from }) => from)}
           series={[

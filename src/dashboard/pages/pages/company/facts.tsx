@@ -123,14 +123,19 @@ function touchFacts(tenant: string, touches: Touches | undefined): readonly Fact
     if (touches === undefined) return [name, '…']
     const touch = touches[`${end}_touch`]
     if (touch === null) return false
+    const origin = [sourceText(touch), touch.campaign].filter((part) => part !== '').join(', ')
     return [
       name,
       <Stack key={end} gap={1}>
         <Link href={companiesPath(tenant, { touch: { by: `${end}_channel`, value: touch.channel } })}>
           {capitalised(touch.channel)}
         </Link>
+        {origin !== '' && (
+          <Text as="span" tone="soft" isSmall>
+            {origin}
+          </Text>
+        )}
         <Text as="span" tone="soft" isSmall>
-          {[sourceText(touch), touch.campaign].filter((part) => part !== '').map((part) => `${part} · `)}
           <Time at={touch.at} />
         </Text>
       </Stack>,

@@ -6,6 +6,7 @@ import { FieldError } from '../../design/field.tsx'
 import { Row, Stack } from '../../design/layout.tsx'
 import { Notice } from '../../design/notice.tsx'
 import { post } from '../../lib/api.ts'
+import { withUtc } from '../../lib/day-clock.ts'
 import { day } from '../../lib/format.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { TEXTS } from '../../texts/texts.ts'
@@ -58,7 +59,7 @@ function Outcome({ trial, body }: { readonly trial: RulesTrialAnswer; readonly b
   const isPast = body.past !== undefined
   return (
     <Notice title={titleOf(trial)}>
-      <p>{since === null ? texts.ofAll : texts.since(day(since))}</p>
+      <p>{since === null ? texts.ofAll : texts.since(withUtc(day(since)))}</p>
       <ul>
         {left.map(([rule, events]) => (
           <li key={rule}>{texts.filtered(events, isPast, <code>{rule}</code>, strong)}</li>

@@ -5,6 +5,7 @@ import { Problem } from '../../design/notice.tsx'
 import { Section } from '../../design/page.tsx'
 import { Stat, Stats } from '../../design/stat.tsx'
 import { Time } from '../../design/time.tsx'
+import { withUtc } from '../../lib/day-clock.ts'
 import { number } from '../../lib/format.ts'
 import { NEAR_LIMIT } from '../../lib/plan-sentence.ts'
 import { useSession } from '../../lib/session.ts'
@@ -32,7 +33,7 @@ export function Plan({ tenant }: { readonly tenant: string }) {
           {limits && texts.atOnce(number(limits.burst))}
         </Stat>
         <Stat
-          label={texts.lookups}
+          label={withUtc(texts.lookups)}
           value={lookups === undefined ? '…' : number(lookups)}
           unit={limits && texts.ofLimit(number(limits.daily_lookups))}
         >
@@ -44,7 +45,7 @@ export function Plan({ tenant }: { readonly tenant: string }) {
           )}
         </Stat>
         <Stat
-          label={texts.accounts}
+          label={withUtc(texts.accounts)}
           value={accounts.error ? '–' : tracked === undefined ? '…' : number(tracked)}
           unit={limits && texts.ofLimit(number(limits.monthly_accounts))}
         >

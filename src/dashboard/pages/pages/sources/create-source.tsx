@@ -6,11 +6,13 @@ import { FieldError, Select, TextArea, TextInput } from '../../design/field.tsx'
 import { Grid, Row, Stack } from '../../design/layout.tsx'
 import { Card } from '../../design/page.tsx'
 import { post } from '../../lib/api.ts'
+import { sharedUrl } from '../../lib/local-host.ts'
 import { useSession } from '../../lib/session.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { TEXTS } from '../../texts/texts.ts'
 
 const texts = TEXTS.sources.create
+const ofVisitors = TEXTS.firstSteps.connect
 
 type Group = SourceKind['group']
 
@@ -40,7 +42,7 @@ export function CreateSource({
   const { api_url } = useSession()
   const [kind, setKind] = useState(kinds[0]?.kind ?? '')
   const [name, setName] = useState('')
-  const [base, setBase] = useState(known ?? api_url ?? '')
+  const [base, setBase] = useState(() => sharedUrl(known ?? api_url))
   const [preset, setPreset] = useState('')
   const [mapping, setMapping] = useState('')
   const first = useRef<HTMLSelectElement>(null)
@@ -82,11 +84,12 @@ export function CreateSource({
             onChange={setKind}
           />
           {!isPulled && (
-            <Grid min={280}>
+            <Grid min={280} align="start">
               <TextInput label={texts.name} maxLength={200} autocomplete="off" value={name} onInput={setName} />
               <TextInput
                 type="url"
-                label={texts.address}
+                label={group === 'website' ? ofVisitors.address : texts.address}
+                hint={group === 'website' ? ofVisitors.aboutAddress : undefined}
                 required
                 maxLength={300}
                 placeholder="https://ipid.example.com"

@@ -7,6 +7,7 @@ import { Disclosure } from '../../design/details.tsx'
 import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Table, type TableColumn } from '../../design/table.tsx'
 import { Time } from '../../design/time.tsx'
+import { withUtc } from '../../lib/day-clock.ts'
 import { number } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
 import { TEXTS } from '../../texts/texts.ts'
@@ -76,7 +77,7 @@ function SourceTable({ label, sources, fetches, onAct }: SourceListProps & { rea
           ),
         },
         { key: 'state', label: texts.state, inCard: 'whole', render: (source) => <State source={source} /> },
-        count('today', texts.today, ({ received }) => received),
+        count('today', withUtc(texts.today), ({ received }) => received),
         count('filtered', texts.filtered, ({ filtered }) => filtered),
         count('without', texts.noAddress, ({ without_address: without }) => without),
         count('rejected', texts.rejected, ({ rejected }) => rejected),

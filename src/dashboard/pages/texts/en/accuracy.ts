@@ -83,13 +83,15 @@ export const accuracy = {
   },
   named: {
     title: 'Could be named',
-    about:
-      'Events, such as page views, by the day they were received (UTC). Visitors at home or on a phone have the address of their access provider, which names no company; the data do not tell the two apart.',
+    /** @param day of receipt */
+    about: (day: string) =>
+      `Events, such as page views, by ${day}. Visitors at home or on a phone have the address of their access provider, which names no company; the data do not tell the two apart.`,
+    receipt: 'the day they were received',
     none: (days: string) => `No event was received in the last ${days} days.`,
     named: 'Named',
     byWeek: 'By week',
     chart: 'Events by week, by whether they could be named',
-    firstDay: 'First day of the week (UTC)',
+    firstDay: 'First day of the week',
     share: (share: string, points: number | undefined) =>
       points === undefined ? share : `${share} · ${points === 0 ? 'no change' : pointsMore(points)}`,
     of: (events: number, days: string) =>

@@ -112,8 +112,7 @@ export const company = {
   },
   sessions: {
     title: 'Sessions',
-    about:
-      'Events of one session id, else of one visitor with less than 30 minutes between them. A visit, an address on a day, may have several.',
+    about: 'A session ends after 30 minutes without a page.',
     loadOlder: 'Load older sessions',
     mayBeOlder: 'The oldest session here may have begun earlier.',
     direct: 'direct',

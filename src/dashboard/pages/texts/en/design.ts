@@ -61,6 +61,9 @@ export const design = {
     numbersOf: (chart: string) => `${chart}: numbers`,
     soFar: ', so far',
   },
+  sparkline: {
+    oneScale: 'All rows have one scale. A bar with a gap is cut: its day is above it.',
+  },
   dateRange: {
     days: 'Days',
     allTime: 'All time',

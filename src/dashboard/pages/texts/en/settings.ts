@@ -45,7 +45,7 @@ export const settings = {
       `${counted(events, 'event is stored without an address, so it stays as it is', 'events are stored without an address, so they stay as they are')}.`,
     noCompany: 'No company changes',
     ofAll: 'Of all stored events. Nothing is changed yet.',
-    since: (day: string) => `Of the events received since ${day} (UTC). Nothing is changed yet.`,
+    since: (day: string) => `Of the events received since ${day}. Nothing is changed yet.`,
     filtered: (events: number, isPast: boolean, rule: Part, strong: Wrap) =>
       parts`${strong(number(events))} of the stored events ${isPast ? `${isOrAre(events)} hidden` : 'would have been filtered'}: ${rule}`,
     held: (events: number, isPast: boolean, rule: Part, strong: Wrap) =>
@@ -121,9 +121,9 @@ export const settings = {
     operatorCan: 'An operator can change it.',
     perSecond: 'Requests per second',
     atOnce: (requests: string) => `and ${requests} at once`,
-    lookups: 'Lookups today (UTC)',
+    lookups: 'Lookups today',
     ofLimit: (limit: string) => `of ${limit}`,
-    accounts: 'Tracked accounts this month (UTC)',
+    accounts: 'Tracked accounts this month',
     lookupsOfPlan: 'Lookups of the plan',
     nextDay: (at: Part) => parts`the next day begins ${at}`,
     accountsOfPlan: 'Tracked accounts of the plan',

@@ -94,7 +94,7 @@ export const sources = {
     revokedSources: 'Revoked sources',
     source: 'Source',
     state: 'State',
-    today: 'Today (UTC)',
+    today: 'Today',
     filtered: 'Filtered',
     noAddress: 'No address',
     rejected: 'Rejected',

@@ -27,7 +27,7 @@ export const tenants = {
     plans: 'Plans',
     rate: 'Requests per second',
     atOnce: 'At once',
-    lookups: 'Lookups a day (UTC)',
-    accounts: 'Tracked accounts a month (UTC)',
+    lookups: 'Lookups a day',
+    accounts: 'Tracked accounts a month',
   },
 }
