@@ -11,6 +11,7 @@ import email.utils
 import http.client
 import json
 import logging
+import multiprocessing.util
 import os
 import platform
 import random
@@ -290,6 +291,8 @@ _BACKOFF_MAX = 30.0
 _IDLE_MAX = 5.0
 _AGENT = f"ipid-client-python/{__version__} python/{platform.python_version()}"
 _NDJSON = "application/x-ndjson"
+# Where the API takes `Idempotency-Key`. A bulk lookup with `mode=sync` ignores it, and creates nothing.
+_KEYED_PATHS = frozenset(("/v1/bulk", "/v1/ingest/batch"))
 
 
 _T = TypeVar("_T")
@@ -306,6 +309,26 @@ class _Answer(NamedTuple):
             raise IpidError(
                 "unexpected_answer", "the answer is not JSON", status=self.status, may_be_stored=True
             ) from None
+
+
+class _FileBody:
+    """A file as the body of one attempt: `size` bytes, even if it grows meanwhile."""
+
+    def __init__(self, path: Union[str, os.PathLike[str]], size_max: Optional[int]) -> None:
+        self._file = open(path, "rb")
+        size = os.fstat(self._file.fileno()).st_size
+        self.size = size if size_max is None else min(size, size_max)
+        self._left = self.size
+
+    def read(self, size: int) -> bytes:
+        part = self._file.read(min(size, self._left))
+        if not part and self._left > 0:
+            raise OSError("the file became shorter")
+        self._left -= len(part)
+        return part
+
+    def close(self) -> None:
+        self._file.close()
 
 
 class _Transport:
@@ -374,6 +397,8 @@ class _Transport:
                 connection.connect()
             connection.sock.settimeout(timeout)
             sent = {"user-agent": _AGENT, "accept": "application/json", **(headers or {}), "x-api-key": self._key}
+            if isinstance(body, _FileBody):
+                sent["content-length"] = str(body.size)
             try:
                 connection.request(method, self._base + path, body=body, headers=sent)
             except (BrokenPipeError, ConnectionResetError):
@@ -426,9 +451,13 @@ class _Transport:
         path: str,
         *,
         open_body: Callable[[], Any] = lambda: None,
+        repeats: Literal["always", "unless_taken"] = "always",
         **request: Any,
     ) -> _T:
-        """Makes attempts until one succeeds, the failure is not temporary, or the next wait would pass `within` seconds."""
+        """Makes attempts until one succeeds, the failure is not temporary, or the next wait would pass `within` seconds.
+
+        `unless_taken`: only after answers and failures that say that the service has not taken the request.
+        """
         deadline = time.monotonic() + within
         attempt = 0
         while True:
@@ -437,6 +466,8 @@ class _Transport:
                 return read(self.once(method, path, body=body, **request))
             except IpidError as error:
                 wait = _wait_of(error, attempt)
+                if repeats == "unless_taken" and not _is_not_taken(error):
+                    raise
                 if not error.is_temporary or time.monotonic() + wait > deadline:
                     raise
             finally:
@@ -444,6 +475,11 @@ class _Transport:
                     body.close()
             attempt += 1
             time.sleep(wait)
+
+
+def _is_not_taken(error: IpidError) -> bool:
+    """A proxy may send other errors after the service has taken the request."""
+    return error.status == 429 or (error.code == "network" and not error.may_be_stored)
 
 
 def _late(timeout: float) -> IpidError:
@@ -517,7 +553,7 @@ class _Group:
 class _Waiting:
     """An event from `track` until its end. Its JSON is made once, so that a repeat is a repeat."""
 
-    __slots__ = ("json", "size", "queued_at", "group", "is_awaited", "end")
+    __slots__ = ("json", "size", "queued_at", "group", "is_awaited", "end", "may_be_stored")
 
     def __init__(self, text: str, group: _Group, is_awaited: bool) -> None:
         self.json = text
@@ -526,13 +562,26 @@ class _Waiting:
         self.group = group
         self.is_awaited = is_awaited
         self.end: Union[EventResult, IpidError, None] = None
+        # Whether the service may have taken it although no answer says so.
+        self.may_be_stored = False
+
+
+class _Batch(NamedTuple):
+    """Events to send; with an error, events to fail."""
+
+    events: List[_Waiting]
+    error: Optional[IpidError] = None
 
 
 class _Queue:
     """Sends events in batches, in threads of its own.
 
     Every event ends once: delivered, or failed with an error. A failed request is repeated with the same ids, so a repeat counts once.
-    While one batch waits for its next attempt, no other one is sent either.
+
+    While one batch waits for its next attempt, no other one is sent either: attempts are counted for the queue, not for a batch. When an
+    event reaches its deadline during such a pause, one attempt is made before the end of the pause. If that fails too, events whose
+    deadline comes before the end of the pause fail without a request. An answer that concerns every event, such as that of an unknown
+    key, fails the whole queue.
     """
 
     def __init__(
@@ -571,6 +620,11 @@ class _Queue:
         self._group = _Group()
         self._groups: Set[_Group] = set()
         self._paused_until = 0.0
+        self._paused_by: Optional[IpidError] = None
+        # The attempt before the end of the pause.
+        self._early: Literal["none", "running", "failed"] = "none"
+        # Rounds of attempts that failed since the service answered.
+        self._attempts = 0
         self._threads: List[threading.Thread] = []
         self._delivered = 0
         self._failed = 0
@@ -623,19 +677,27 @@ class _Queue:
         return held == 0 or (held < self._queue_events and self._held_bytes + size <= self._queue_bytes)
 
     def _put(self, text: str, is_awaited: bool) -> _Waiting:
+        self._start_threads()
         waiting = _Waiting(text, self._group, is_awaited)
         self._waiting.append(waiting)
         self._waiting_bytes += waiting.size
         self._held_bytes += waiting.size
         waiting.group.open += 1
         self._groups.add(waiting.group)
-        if not self._threads:
-            for _ in range(self._requests_max):
-                thread = threading.Thread(target=self._work, name="ipid", daemon=True)
-                self._threads.append(thread)
-                thread.start()
         self._changed.notify_all()
         return waiting
+
+    def _start_threads(self) -> None:
+        """Raises IpidError when no thread runs. The next event tries again to start those that are missing."""
+        while len(self._threads) < self._requests_max:
+            thread = threading.Thread(target=self._work, name="ipid", daemon=True)
+            try:
+                thread.start()
+            except (RuntimeError, MemoryError) as error:
+                if self._threads:
+                    return
+                raise IpidError("network", f"no thread can be started: {error}") from None
+            self._threads.append(thread)
 
     def flush(self, timeout: Optional[float]) -> bool:
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -674,9 +736,12 @@ class _Queue:
             batch = self._next_batch()
             if batch is None:
                 return
-            self._deliver(batch)
+            if batch.error is None:
+                self._deliver(batch.events)
+            else:
+                self._fail([(event, batch.error) for event in batch.events])
 
-    def _next_batch(self) -> Optional[List[_Waiting]]:
+    def _next_batch(self) -> Optional[_Batch]:
         """Waits for a batch; None when the client was closed."""
         with self._changed:
             while True:
@@ -686,14 +751,20 @@ class _Queue:
                     if self._is_closed:
                         return None
                 elif now < self._paused_until:
-                    wait = self._paused_until - now
+                    wait = min(self._paused_until, self._deadline_of(self._waiting[0])) - now
+                    if wait <= 0 and self._early == "running":
+                        wait = None
+                    elif wait <= 0 and self._early == "failed":
+                        return self._take_expired(now)
+                    elif wait <= 0:
+                        return _Batch(self._take_batch())
                 else:
                     oldest = self._waiting[0]
                     wait = oldest.queued_at + self._batch_seconds - now
                     is_full = len(self._waiting) >= self._batch_events or self._waiting_bytes >= self._batch_bytes
                     if is_full or oldest.group is not self._group or self._is_closed or wait <= 0:
-                        return self._take_batch()
-                self._changed.wait(wait)
+                        return _Batch(self._take_batch())
+                self._changed.wait(None if wait is None else min(wait, threading.TIMEOUT_MAX))
 
     def _take_batch(self) -> List[_Waiting]:
         batch: List[_Waiting] = []
@@ -701,18 +772,33 @@ class _Queue:
         while self._waiting and len(batch) < self._batch_events:
             if batch and size + self._waiting[0].size + 1 > self._batch_bytes:
                 break
-            event = self._waiting.popleft()
+            event = self._withdraw()
             size += event.size + 1
-            self._waiting_bytes -= event.size
-            self._on_the_way.add(event)
             batch.append(event)
         return batch
+
+    def _take_expired(self, now: float) -> _Batch:
+        """Events whose time is over: they fail without a request."""
+        expired: List[_Waiting] = []
+        while self._waiting and self._deadline_of(self._waiting[0]) <= now:
+            expired.append(self._withdraw())
+        return _Batch(expired, cast(IpidError, self._paused_by)._with(may_be_stored=False))
+
+    def _withdraw(self) -> _Waiting:
+        """Takes the oldest event out of the queue."""
+        event = self._waiting.popleft()
+        self._waiting_bytes -= event.size
+        self._on_the_way.add(event)
+        return event
+
+    def _deadline_of(self, event: _Waiting) -> float:
+        return event.queued_at + self._retry_seconds
 
     def _deliver(self, batch: List[_Waiting]) -> None:
         """Sends a batch until each of its events has ended.
 
         Events that the service names as wrong fail, and the others are sent again; when it refuses the body without a name, halves are
-        sent.
+        sent. After a temporary error only the events fail whose time is over.
         """
         parts = [batch]
         while parts:
@@ -729,6 +815,18 @@ class _Queue:
                 elif len(part) > 1 and error.status in (400, 413, 422) and error.code != "unexpected_answer":
                     half = (len(part) + 1) // 2
                     parts += [part[half:], part[:half]]
+                elif error.is_temporary:
+                    now = time.monotonic()
+                    others = [event for event in part if event.end is None and now < self._deadline_of(event)]
+                    self._fail([(event, error) for event in part if event not in others])
+                    if others:
+                        parts.append(others)
+                elif _is_of_queue(error):
+                    with self._changed:
+                        queued = [self._withdraw() for _ in range(len(self._waiting))]
+                    failed = [*part, *(event for rest in parts for event in rest), *queued]
+                    parts = []
+                    self._fail([(event, error) for event in failed])
                 else:
                     self._fail([(event, error) for event in part])
             except Exception as error:  # The thread lives on, and no event is lost silently.
@@ -738,31 +836,58 @@ class _Queue:
     def _send(self, part: List[_Waiting]) -> List[EventResult]:
         """The results of a batch, after as many attempts as it takes."""
         body = (_HEAD + ",".join(event.json for event in part) + _TAIL).encode()
-        deadline = part[0].queued_at + self._retry_seconds
-        may_be_stored = False
-        attempt = 0
+        headers = {"content-type": "application/json"}
+        deadline = self._deadline_of(part[0])
         while True:
-            self._until_resumed(part)
+            with self._changed:
+                self._until_resumed(part, deadline)
+                started = time.monotonic()
+                is_early = started < self._paused_until
+                # Abandoned events have ended.
+                if is_early and (part[0].end is not None or self._early == "failed"):
+                    raise cast(IpidError, self._paused_by)._with(may_be_stored=False)
+                self._early = "running" if is_early else "none"
+                attempt = self._attempts
+            failure: Optional[IpidError] = None
             try:
-                headers = {"content-type": "application/json"}
                 return _results_of(self._transport.once("POST", "/v1/ingest", body=body, headers=headers), part)
             except IpidError as error:
-                may_be_stored = may_be_stored or error.may_be_stored
-                resume = time.monotonic() + _wait_of(error, attempt)
-                # Abandoned events have ended.
-                if not error.is_temporary or resume > deadline or part[0].end is not None:
-                    raise error._with(may_be_stored=may_be_stored) from None
-                with self._changed:
-                    self._paused_until = max(self._paused_until, resume)
-            attempt += 1
+                failure = error
+                for event in part:
+                    event.may_be_stored = event.may_be_stored or error.may_be_stored
+                if not error.is_temporary or part[0].end is not None or started >= deadline:
+                    raise
+            finally:
+                self._note_attempt(failure, attempt, is_early)
 
-    def _until_resumed(self, part: List[_Waiting]) -> None:
+    def _note_attempt(self, failure: Optional[IpidError], attempt: int, is_early: bool) -> None:
+        """Begins a pause after a temporary failure. Another answer ends the pause that the attempt was made in."""
         with self._changed:
-            while True:
-                left = self._paused_until - time.monotonic()
-                if left <= 0 or part[0].end is not None:
-                    return
-                self._changed.wait(left)
+            if failure is not None and failure.is_temporary:
+                # Requests that were on their way together are one round.
+                if self._attempts == attempt:
+                    self._attempts += 1
+                self._paused_until = max(self._paused_until, time.monotonic() + _wait_of(failure, attempt))
+                self._paused_by = failure
+            else:
+                self._attempts = 0
+                if is_early:
+                    self._paused_until = 0.0
+            if is_early:
+                self._early = "failed" if time.monotonic() < self._paused_until else "none"
+            self._changed.notify_all()
+
+    def _until_resumed(self, part: List[_Waiting], deadline: float) -> None:
+        """Waits for the end of the pause, but at most until the deadline and the end of an early attempt."""
+        while part[0].end is None:
+            now = time.monotonic()
+            left = min(self._paused_until, deadline) - now
+            if left > 0:
+                self._changed.wait(min(left, threading.TIMEOUT_MAX))
+            elif now < self._paused_until and self._early == "running":
+                self._changed.wait()
+            else:
+                return
 
     def _succeed(self, part: List[_Waiting], results: List[EventResult]) -> None:
         with self._changed:
@@ -775,7 +900,10 @@ class _Queue:
 
     def _fail(self, failures: List[Tuple[_Waiting, IpidError]]) -> None:
         with self._changed:
-            ends: List[Tuple[_Waiting, Union[EventResult, IpidError]]] = list(failures)
+            ends: List[Tuple[_Waiting, Union[EventResult, IpidError]]] = [
+                (event, error._with(may_be_stored=event.may_be_stored or error.may_be_stored))
+                for event, error in failures
+            ]
             ended = self._end(ends)
             self._failed += len(ended)
         # The caller of `deliver` has the error.
@@ -860,6 +988,11 @@ def _results_of(answer: _Answer, part: List[_Waiting]) -> List[EventResult]:
     raise IpidError("unexpected_answer", detail, status=answer.status, may_be_stored=True)
 
 
+def _is_of_queue(error: IpidError) -> bool:
+    """Whether the answer concerns every event: the key is refused, or the quota is used."""
+    return error.status == 401 or error.code == "quota_exceeded"
+
+
 def _faults_of(error: IpidError, count: int) -> Dict[int, List[Fault]]:
     """The faults of the events of a request by their place in it, with paths from the event. The service names up to 20."""
     faults: Dict[int, List[Fault]] = {}
@@ -884,17 +1017,17 @@ class Client:
     """A client of ipid. Its methods may be called from any thread.
 
     `track` and `deliver` send events through a queue; every event ends once, as delivered or as failed. All other methods are requests of
-    their own, repeated after 429, 5xx and broken connections; they raise IpidError.
+    their own, repeated after 429, 5xx and broken connections; `request` repeats a POST more rarely. They raise IpidError.
 
-    Call `close` before the process ends, or use `with`. At the end of the interpreter the client delivers by itself. A process that is
-    forked has a queue and connections of its own.
+    Call `close` before the process ends, or use `with`. At the end of the interpreter, or of a process of `multiprocessing`, the client
+    delivers by itself. A process that is forked has a queue and connections of its own.
 
     `key`: an API key. It belongs on a server: never in a page or an app. `url`: the address of ipid.
     `batch_events`, `batch_bytes`: a request has at most this many events, and bytes of events; a larger event is sent alone.
     `batch_seconds`: an event waits at most this long for others. `queue_events`, `queue_bytes`: events in the queue and on their way.
     `requests_max`: requests with events at the same time, each in a thread. `request_timeout`: seconds that an answer takes at most;
-    ten times this for an upload. `retry_seconds`: an event whose next attempt would be later than this after `track` fails.
-    `call_retry_seconds`: the same for all other requests. `exit_seconds`: how long the end of the interpreter, or `close`, waits for
+    ten times this for an upload. `retry_seconds`: an event is tried until this long after `track`. `call_retry_seconds`: another request
+    fails when its next attempt would be later than this. `exit_seconds`: how long the end of the interpreter, or `close`, waits for
     deliveries. `on_delivered` and `on_failed` are called in threads of the client.
     """
 
@@ -1018,7 +1151,8 @@ class Client:
 
         `content_type`: by default that of the name, `.csv` or else NDJSON. CSV: `map` renames columns to keys of an event, and `date_order`
         says how to read 01/02/2026. `label`: a name for the job. All attempts have one key, so the file becomes one job. Give an
-        `idempotency_key` of your own to send it again after an error, within 24 hours, without a second job.
+        `idempotency_key` of your own to send it again after an error, within 24 hours, without a second job. The bytes are sent that the
+        file has at the first attempt. Raises OSError when the file cannot be opened.
         """
         name = os.path.basename(os.fspath(path)).lower()
         is_gzip = name.endswith(".gz")
@@ -1026,16 +1160,24 @@ class Client:
             content_type = "text/csv" if (name[:-3] if is_gzip else name).endswith(".csv") else _NDJSON
         columns = [f"{column}={key}" for column, key in (map or {}).items()]
         query = _query_of({"map": columns, "date_order": date_order, "label": label})
-        headers = {"content-type": content_type, "content-length": str(os.path.getsize(path))}
-        headers["idempotency-key"] = idempotency_key or str(uuid.uuid4())
+        headers = {"content-type": content_type, "idempotency-key": idempotency_key or str(uuid.uuid4())}
         if is_gzip:
             headers["content-encoding"] = "gzip"
+        size: Optional[int] = None
+
+        def open_body() -> _FileBody:
+            # A repeat sends no more than the first attempt, so it is the same upload.
+            nonlocal size
+            body = _FileBody(path, size)
+            size = body.size
+            return body
+
         return self._transport.with_retries(
             self._call_retry_seconds,
             lambda answer: cast(AcceptedUpload, answer.json()),
             "POST",
             f"/v1/ingest/batch{query}",
-            open_body=lambda: open(path, "rb"),
+            open_body=open_body,
             headers=headers,
             timeout=self._upload_timeout,
             fresh=True,
@@ -1085,15 +1227,45 @@ class Client:
         path = f"/v1/companies/{_part(company_id)}{_query_of({'days': days})}"
         return cast(Dict[str, Any], self._call("GET", path))
 
-    def request(self, method: Literal["GET", "POST"], path: str, body: Any = None) -> Any:
-        """Any other request of the API, with its key, its repeats and its errors. `body` is sent as JSON."""
-        return self._call(method, path, body)
+    def request(
+        self,
+        method: Literal["GET", "POST"],
+        path: str,
+        body: Any = None,
+        *,
+        headers: Optional[Mapping[str, str]] = None,
+    ) -> Any:
+        """Any other request of the API, with its key and its errors. `body` is sent as JSON, `headers` are further ones.
 
-    def _call(self, method: str, path: str, body: Any = None) -> Any:
+        A GET is repeated like all requests. A POST is repeated only when the service has not taken it, after 429 or a refused connection,
+        unless it has an `idempotency-key`. On paths that take such a key it gets one here.
+        """
+        # Names in lower case, so that each header is sent once.
+        more = {name.lower(): value for name, value in (headers or {}).items()}
+        if method == "POST" and path.split("?")[0] in _KEYED_PATHS:
+            more.setdefault("idempotency-key", str(uuid.uuid4()))
+        is_repeatable = method == "GET" or "idempotency-key" in more
+        return self._call(method, path, body, headers=more, repeats="always" if is_repeatable else "unless_taken")
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        headers: Optional[Mapping[str, str]] = None,
+        repeats: Literal["always", "unless_taken"] = "always",
+    ) -> Any:
         data = None if body is None else json.dumps(body).encode()
-        headers = {} if data is None else {"content-type": "application/json"}
+        sent = {**({} if data is None else {"content-type": "application/json"}), **(headers or {})}
         return self._transport.with_retries(
-            self._call_retry_seconds, _Answer.json, method, path, open_body=lambda: data, headers=headers
+            self._call_retry_seconds,
+            _Answer.json,
+            method,
+            path,
+            open_body=lambda: data,
+            headers=sent,
+            repeats=repeats,
         )
 
 
@@ -1124,5 +1296,13 @@ def _after_fork() -> None:
         client._queue.after_fork()
 
 
+def _finalize_at_exit(_: object = None) -> None:
+    """A process of `multiprocessing` runs these, and not `atexit`."""
+    multiprocessing.util.Finalize(None, _at_exit, exitpriority=0)
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+# Such a process forgets the finalizers of its parent before it calls this. One that imports this file later is past that.
+multiprocessing.util.register_after_fork(_finalize_at_exit, _finalize_at_exit)
+_finalize_at_exit()

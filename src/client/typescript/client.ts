@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { IpidError } from './errors.ts'
 import { queryOf, uploadOf } from './files.ts'
@@ -38,9 +39,9 @@ export interface IpidOptions {
   readonly requestsMax?: number
   /** A whole answer takes at most this long; one of an upload ten times this. Default 30,000. */
   readonly requestTimeoutMs?: number
-  /** An event whose next attempt would be later than this after `track` fails. Default 600,000; `Infinity` is allowed. */
+  /** An event is tried until this long after `track`. Default 600,000; `Infinity` is allowed. */
   readonly retryMs?: number
-  /** The same for all other requests, whose callers wait. Default 60,000. */
+  /** Another request, whose caller waits, fails when its next attempt would be later than this. Default 60,000. */
   readonly callRetryMs?: number
   /** How long the end of the process, or `close`, waits for deliveries. Default 10,000. */
   readonly exitMs?: number
@@ -59,12 +60,18 @@ export interface WaitOptions {
   readonly onProgress?: (job: Job) => void
 }
 
+/** Options of `request`. */
+export interface RequestOptions {
+  /** Further headers. With `idempotency-key` a POST is repeated after every temporary failure, on a path that takes it. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 const BACKOFF = { firstMs: 500, maxMs: 30_000 } as const
 const POLL = { firstMs: 250, maxMs: 5_000 } as const
 
 /**
  * A client of ipid. `track` and `deliver` send events through a queue; every event ends once, as delivered or as failed. All other methods
- * are requests of their own, repeated after 429, 5xx and broken connections.
+ * are requests of their own, repeated after 429, 5xx and broken connections; `request` repeats a POST more rarely.
  *
  * Call `close` before the process ends, or use `await using`. A process that has nothing else to do delivers by itself.
  */
@@ -141,13 +148,19 @@ export class Ipid implements AsyncDisposable {
 
   /** Looks an address up. Nothing is stored. @throws IpidError */
   lookup(ip: string, options: LookupOptions = {}): Promise<Lookup> {
-    return this.#json({ method: 'POST', path: '/v1/lookup', ...jsonBody({ ...options, ip }) })
+    return this.#json({ method: 'POST', path: '/v1/lookup', ...jsonBody({ ...options, ip }), repeats: 'always' })
   }
 
   /** Looks up to 512 addresses up, and returns their results in the same order. @throws IpidError */
   bulk(ips: readonly string[], options: LookupOptions = {}): Promise<BulkResult[]> {
     const { headers, body } = jsonBody({ ...options, ips })
-    const request = { method: 'POST', path: '/v1/bulk', headers: { ...headers, accept: NDJSON }, body } as const
+    const request = {
+      method: 'POST',
+      path: '/v1/bulk',
+      headers: { ...headers, accept: NDJSON },
+      body,
+      repeats: 'always',
+    } as const
     return this.#transport.withRetries(request, this.#callRetryMs, ({ status, text }) => {
       const lines = text.split('\n').filter((line) => line !== '')
       if (lines.length === ips.length) return lines.map((line) => jsonOf<BulkResult>({ status, text: line }))
@@ -156,10 +169,9 @@ export class Ipid implements AsyncDisposable {
   }
 
   /**
-   * Uploads a file of events, NDJSON or CSV, plain or as `.gz`. It is read while it is sent. It is sent again only when nothing of
-   * it can have been kept: after 429, and without a connection. When `mayBeStored` of an error is true, look at the list of jobs before you
-   * send it again, unless its lines have an `event_id`.
-   * @throws IpidError
+   * Uploads a file of events, NDJSON or CSV, plain or as `.gz`. It is read while it is sent. All attempts have one key, so the file
+   * becomes one job. Give an `idempotencyKey` of your own to send it again after an error, within 24 hours, without a second job.
+   * @throws IpidError; the error of Node.js when the file cannot be opened
    */
   uploadFile(file: string, options: UploadOptions = {}): Promise<AcceptedUpload> {
     const request = { ...uploadOf(file, options), timeoutMs: this.#uploadTimeoutMs }
@@ -168,7 +180,7 @@ export class Ipid implements AsyncDisposable {
 
   /** A batch job. @throws IpidError `unknown_job` */
   job(jobId: string): Promise<Job> {
-    return this.#json({ method: 'GET', path: `/v1/ingest/batch/${encodeURIComponent(jobId)}` })
+    return this.#json(get(`/v1/ingest/batch/${encodeURIComponent(jobId)}`))
   }
 
   /** The job when it has ended: `completed` or `failed`. @throws IpidError `timeout` when that takes too long */
@@ -176,19 +188,19 @@ export class Ipid implements AsyncDisposable {
     jobId: string,
     { timeoutMs = Number.POSITIVE_INFINITY, onProgress }: WaitOptions = {},
   ): Promise<Job> {
-    const deadlineMs = Date.now() + timeoutMs
+    const deadlineMs = performance.now() + timeoutMs
     for (let waitMs: number = POLL.firstMs; ; waitMs = Math.min(POLL.maxMs, waitMs * 1.5)) {
       const job = await this.job(jobId)
       onProgress?.(job)
       if (job.status === 'completed' || job.status === 'failed') return job
-      if (Date.now() + waitMs > deadlineMs) throw new IpidError('timeout', `job ${jobId} is ${job.status}`)
+      if (performance.now() + waitMs > deadlineMs) throw new IpidError('timeout', `job ${jobId} is ${job.status}`)
       await sleep(waitMs)
     }
   }
 
   /** What became of an event. @throws IpidError `unknown_event` */
   event(eventId: string): Promise<EventFate> {
-    return this.#json({ method: 'GET', path: `/v1/events/${encodeURIComponent(eventId)}` })
+    return this.#json(get(`/v1/events/${encodeURIComponent(eventId)}`))
   }
 
   /** All companies of a filter, page after page, in the order of their ids. @throws IpidError */
@@ -196,7 +208,7 @@ export class Ipid implements AsyncDisposable {
     let cursor: string | undefined
     do {
       const path = `/v1/companies${queryOf({ ...filter, cursor })}`
-      const page = await this.#json<CompanyPage>({ method: 'GET', path })
+      const page = await this.#json<CompanyPage>(get(path))
       yield* page.companies
       cursor = page.next_cursor ?? undefined
     } while (cursor !== undefined)
@@ -205,17 +217,29 @@ export class Ipid implements AsyncDisposable {
   /** A company and its last days: 1 to 366, default 30. @throws IpidError `unknown_company` */
   company(companyId: string, options: { readonly days?: number } = {}): Promise<CompanyDetails> {
     const path = `/v1/companies/${encodeURIComponent(companyId)}${queryOf({ days: options.days })}`
-    return this.#json({ method: 'GET', path })
+    return this.#json(get(path))
   }
 
   /**
-   * Any other request of the API, with its key, its repeats and its errors.
+   * Any other request of the API, with its key and its errors. A GET is repeated like all requests. A POST is repeated only when the
+   * service has not taken it, after 429 or a refused connection, unless it has an `idempotency-key`. On paths that take such a key it gets
+   * one here.
    * @param path with its query, such as `/v1/ingest/batch?limit=5`
    * @param body is sent as JSON
    * @throws IpidError
    */
-  request<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
-    return this.#json({ method, path, ...(body !== undefined && jsonBody(body)) })
+  async request<T>(
+    method: 'GET' | 'POST',
+    path: string,
+    body?: unknown,
+    { headers: more = {} }: RequestOptions = {},
+  ): Promise<T> {
+    const content = body === undefined ? undefined : jsonBody(body)
+    // Names in lower case, so that each header is sent once.
+    const headers = { ...content?.headers, ...Object.fromEntries(new Headers(more)) }
+    if (method === 'POST' && KEYED_PATHS.has(path.split('?')[0]!)) headers['idempotency-key'] ??= randomUUID()
+    const repeats = method === 'GET' || headers['idempotency-key'] !== undefined ? 'always' : 'unless_taken'
+    return await this.#json({ method, path, headers, repeats, ...(content && { body: content.body }) })
   }
 
   #json<T>(request: Request): Promise<T> {
@@ -228,7 +252,13 @@ interface CompanyPage {
   readonly next_cursor: string | null
 }
 
+/** Where the API takes `Idempotency-Key`. A bulk lookup with `mode=sync` ignores it, and creates nothing. */
+const KEYED_PATHS: ReadonlySet<string> = new Set(['/v1/bulk', '/v1/ingest/batch'])
 const NDJSON = 'application/x-ndjson'
+
+function get(path: string): Request {
+  return { method: 'GET', path, repeats: 'always' }
+}
 
 function jsonBody(value: unknown): Required<Pick<Request, 'headers' | 'body'>> {
   const text = JSON.stringify(value)

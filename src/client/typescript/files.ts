@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { Request } from './transport.ts'
 import type { UploadOptions } from './types.ts'
 
@@ -28,8 +28,17 @@ export function uploadOf(file: string, options: UploadOptions): Request {
       'idempotency-key': idempotencyKey,
       ...(isGzip && { 'content-encoding': 'gzip' }),
     },
-    body: () => Readable.toWeb(createReadStream(file)) as ReadableStream,
+    body: () => openFile(file),
+    repeats: 'always',
   }
+}
+
+/** @throws the error of the system when the file cannot be opened */
+async function openFile(file: string): Promise<Readable> {
+  const handle = await open(file)
+  if (!(await handle.stat()).isDirectory()) return handle.createReadStream()
+  await handle.close()
+  throw new TypeError(`${file} is a directory`)
 }
 
 /** The query of a path, with its question mark; '' when it has no value. Lists are repeated. */

@@ -1,4 +1,4 @@
-export { Ipid, type IpidOptions, type WaitOptions } from './client.ts'
+export { Ipid, type IpidOptions, type RequestOptions, type WaitOptions } from './client.ts'
 export {
   API_ERROR_CODES,
   type ApiErrorCode,

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fault, IpidError } from './errors.ts'
 import { atExit, type Exiting } from './exit.ts'
 import { type Answer, jsonOf, type Transport } from './transport.ts'
@@ -55,6 +54,13 @@ interface Waiting extends Made {
   readonly group: Group
   readonly settle: Settle | undefined
   isEnded: boolean
+  /** Whether the service may have taken it although no answer says so. */
+  mayBeStored: boolean
+}
+
+/** A call of `deliver` that waits for room. */
+interface Waiter extends Made {
+  readonly settle: Settle
 }
 
 type Settle = (end: EventResult | IpidError) => void
@@ -75,7 +81,12 @@ class Group {
 
 /**
  * Sends events in batches. Every event ends once: delivered, or failed with an error. A failed request is repeated with the same ids,
- * so a repeat counts once. While one batch waits for its next attempt, no other one is sent either.
+ * so a repeat counts once.
+ *
+ * While one batch waits for its next attempt, no other one is sent either: attempts are counted for the queue, not for a batch. When an
+ * event reaches its deadline during such a pause, one attempt is made before the end of the pause. If that fails too, events whose
+ * deadline comes before the end of the pause fail without a request. An answer that concerns every event, such as that of an unknown key,
+ * fails the whole queue.
  */
 export class EventQueue implements Exiting {
   readonly #transport: Transport
@@ -89,11 +100,20 @@ export class EventQueue implements Exiting {
   #group = new Group()
   readonly #groups = new Set<Group>()
   #requests = 0
+  /** Of `performance.now`, as all times of the queue: the wall clock may jump. */
   #pausedUntilMs = 0
+  /** The last error that paused the queue. */
+  #pausedBy: IpidError | undefined
+  /** The attempt before the end of the pause. */
+  #early: 'none' | 'running' | 'failed' = 'none'
+  /** Each ends the sleep of a batch. */
+  readonly #sleepers = new Set<() => void>()
+  /** Rounds of attempts that failed since the service answered. */
+  #attempts = 0
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
-  /** Resolves when an event ended. */
-  #room = resolvers()
+  /** In the order of their calls. */
+  readonly #waiters = new Set<Waiter>()
   #delivered = 0
   #failed = 0
   readonly #leaveExit: () => void
@@ -127,16 +147,12 @@ export class EventQueue implements Exiting {
   async deliver(event: VisitorEvent): Promise<EventResult> {
     const made = this.#make(event)
     if (made instanceof IpidError) throw made
-    return await awake(async () => {
-      while (!this.#fits(made.bytes)) {
-        if (this.#isClosed) throw CLOSED()
-        await this.#room.promise
-      }
-      if (this.#isClosed) throw CLOSED()
-      return await new Promise<EventResult>((resolve, reject) => {
-        this.#take(made, (end) => (end instanceof IpidError ? reject(end) : resolve(end)))
-      })
+    const ended = new Promise<EventResult>((resolve, reject) => {
+      const settle: Settle = (end) => (end instanceof IpidError ? reject(end) : resolve(end))
+      if (this.#waiters.size === 0 && this.#fits(made.bytes)) this.#take(made, settle)
+      else this.#waiters.add({ ...made, settle })
     })
+    return await awake(() => ended)
   }
 
   /** Resolves when every event that was added before has ended. */
@@ -149,6 +165,8 @@ export class EventQueue implements Exiting {
   /** Takes no further events. After `withinMs` those that are left fail. */
   async close(withinMs: number): Promise<void> {
     this.#isClosed = true
+    for (const { settle } of this.#waiters) settle(CLOSED())
+    this.#waiters.clear()
     await this.drain(withinMs)
     this.#leaveExit()
   }
@@ -174,6 +192,7 @@ export class EventQueue implements Exiting {
     this.#waitingBytes = 0
     this.#abort.abort()
     this.#abort = new AbortController()
+    this.#wakeSleepers()
     this.#fail(onTheWay, () => error(true))
     this.#fail(waiting, () => error(false))
   }
@@ -202,7 +221,14 @@ export class EventQueue implements Exiting {
   }
 
   #take(made: Made, settle?: Settle): void {
-    const event = { ...made, settle, group: this.#group, queuedAtMs: Date.now(), isEnded: false }
+    const event = {
+      ...made,
+      settle,
+      group: this.#group,
+      queuedAtMs: performance.now(),
+      isEnded: false,
+      mayBeStored: false,
+    }
     this.#waiting.push(event)
     this.#waitingBytes += event.bytes
     this.#heldBytes += event.bytes
@@ -223,9 +249,17 @@ export class EventQueue implements Exiting {
     this.#timer = undefined
     const { batchEvents, batchBytes, batchMs, requestsMax } = this.#options
     while (this.#waiting.length > 0 && this.#requests < requestsMax) {
-      const nowMs = Date.now()
-      if (nowMs < this.#pausedUntilMs) return void this.#pumpIn(this.#pausedUntilMs - nowMs)
+      const nowMs = performance.now()
       const [oldest] = this.#waiting
+      if (nowMs < this.#pausedUntilMs) {
+        const wakeMs = Math.min(this.#pausedUntilMs, this.#deadlineMsOf(oldest!))
+        if (nowMs < wakeMs) return void this.#pumpIn(wakeMs - nowMs)
+        // Its end calls this method.
+        if (this.#early === 'running') return
+        if (this.#early === 'failed') this.#failExpired()
+        else void this.#deliver(this.#nextBatch())
+        continue
+      }
       const isFull = this.#waiting.length >= batchEvents || this.#waitingBytes >= batchBytes
       const isFlushed = oldest!.group !== this.#group || this.#isClosed
       const leftMs = oldest!.queuedAtMs + batchMs - nowMs
@@ -248,17 +282,12 @@ export class EventQueue implements Exiting {
       count++
       bytes += event.bytes + 1
     }
-    const batch = this.#waiting.splice(0, count)
-    for (const event of batch) {
-      this.#waitingBytes -= event.bytes
-      this.#onTheWay.add(event)
-    }
-    return batch
+    return this.#withdraw(count)
   }
 
   /**
    * Sends a batch until each of its events has ended. Events that the service names as wrong fail, and the others are sent again; when
-   * it refuses the body without a name, halves are sent.
+   * it refuses the body without a name, halves are sent. After a temporary error only the events fail whose time is over.
    */
   async #deliver(batch: readonly Waiting[]): Promise<void> {
     this.#requests++
@@ -281,6 +310,14 @@ export class EventQueue implements Exiting {
         } else if (part.length > 1 && isOfBody(failure)) {
           const half = Math.ceil(part.length / 2)
           parts.push(part.slice(half), part.slice(0, half))
+        } else if (failure.isTemporary) {
+          const nowMs = performance.now()
+          const isExpired = (event: Waiting) => this.#deadlineMsOf(event) <= nowMs
+          const others = part.filter((event) => !isExpired(event))
+          this.#fail(part.filter(isExpired), () => failure)
+          if (others.length > 0) parts.push(others)
+        } else if (isOfQueue(failure)) {
+          this.#fail([...part, ...parts.splice(0).flat(), ...this.#withdraw(this.#waiting.length)], () => failure)
         } else {
           this.#fail(part, () => failure)
         }
@@ -290,7 +327,7 @@ export class EventQueue implements Exiting {
     this.#pump()
   }
 
-  /** The results of a batch, after as many attempts as it takes. @throws IpidError */
+  /** The results of a batch, after as many attempts as it takes. @throws IpidError a temporary one when the first event has expired */
   async #send(part: readonly Waiting[], signal: AbortSignal): Promise<readonly EventResult[]> {
     const body = HEAD + part.map(({ json }) => json).join(',') + TAIL
     const request = {
@@ -298,29 +335,92 @@ export class EventQueue implements Exiting {
       path: '/v1/ingest',
       headers: { 'content-type': 'application/json' },
       body: () => body,
+      repeats: 'always',
     } as const
-    const deadlineMs = part[0]!.queuedAtMs + this.#options.retryMs
-    let mayBeStored = false
-    for (let attempt = 0; ; attempt++) {
-      await this.#untilResumed(signal)
+    const deadlineMs = this.#deadlineMsOf(part[0]!)
+    for (;;) {
+      await this.#untilResumed(deadlineMs, signal)
+      const startedMs = performance.now()
+      const isEarly = startedMs < this.#pausedUntilMs
+      if (isEarly && (signal.aborted || this.#early === 'failed')) throw this.#pausedBy!.with({ mayBeStored: false })
+      this.#early = isEarly ? 'running' : 'none'
+      const round = this.#attempts
       try {
-        return resultsOf(await this.#transport.once(request, signal), part)
+        const results = resultsOf(await this.#transport.once(request, signal), part)
+        this.#attempts = 0
+        if (isEarly) this.#pausedUntilMs = 0
+        return results
       } catch (error) {
         if (!(error instanceof IpidError)) throw error
-        mayBeStored ||= error.mayBeStored
-        const resumeMs = Date.now() + this.#transport.waitMs(error, attempt)
-        if (!error.isTemporary || signal.aborted || resumeMs > deadlineMs) throw error.with({ mayBeStored })
-        this.#pausedUntilMs = Math.max(this.#pausedUntilMs, resumeMs)
+        for (const event of part) event.mayBeStored ||= error.mayBeStored
+        if (!error.isTemporary) {
+          this.#attempts = 0
+          if (isEarly) this.#pausedUntilMs = 0
+        }
+        if (!error.isTemporary || signal.aborted) throw error
+        const endedMs = performance.now()
+        // Requests that were on their way together are one round.
+        if (this.#attempts === round) this.#attempts++
+        this.#pausedUntilMs = Math.max(this.#pausedUntilMs, endedMs + this.#transport.waitMs(error, round))
+        this.#pausedBy = error
+        if (startedMs >= deadlineMs) throw error
+      } finally {
+        if (isEarly) {
+          this.#early = performance.now() < this.#pausedUntilMs ? 'failed' : 'none'
+          this.#wakeSleepers()
+          this.#pump()
+        }
       }
     }
   }
 
-  async #untilResumed(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const leftMs = this.#pausedUntilMs - Date.now()
-      if (leftMs <= 0 || signal.aborted) return
-      await sleep(Math.min(leftMs, TIMER_MAX_MS), undefined, { signal, ref: false }).catch(() => {})
+  /** Waits for the end of the pause, but at most until the deadline and the end of an early attempt. */
+  async #untilResumed(deadlineMs: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const nowMs = performance.now()
+      const leftMs = Math.min(this.#pausedUntilMs, deadlineMs) - nowMs
+      if (leftMs > 0) await this.#sleep(leftMs)
+      else if (nowMs < this.#pausedUntilMs && this.#early === 'running') await this.#sleep(TIMER_MAX_MS)
+      else return
     }
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(timer)
+        this.#sleepers.delete(wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, Math.max(1, Math.min(ms, TIMER_MAX_MS))).unref()
+      this.#sleepers.add(wake)
+    })
+  }
+
+  #wakeSleepers(): void {
+    for (const wake of this.#sleepers) wake()
+  }
+
+  #deadlineMsOf(event: Waiting): number {
+    return event.queuedAtMs + this.#options.retryMs
+  }
+
+  /** Fails the events of the queue whose time is over, without a request. */
+  #failExpired(): void {
+    const nowMs = performance.now()
+    const firstOpen = this.#waiting.findIndex((event) => nowMs < this.#deadlineMsOf(event))
+    const expired = this.#withdraw(firstOpen === -1 ? this.#waiting.length : firstOpen)
+    this.#fail(expired, () => this.#pausedBy!.with({ mayBeStored: false }))
+  }
+
+  /** Takes events out of the queue, the oldest first. */
+  #withdraw(count: number): Waiting[] {
+    const events = this.#waiting.splice(0, count)
+    for (const event of events) {
+      this.#waitingBytes -= event.bytes
+      this.#onTheWay.add(event)
+    }
+    return events
   }
 
   #succeed(events: readonly Waiting[], results: readonly EventResult[]): void {
@@ -332,7 +432,11 @@ export class EventQueue implements Exiting {
   }
 
   #fail(events: readonly Waiting[], errorAt: (i: number) => IpidError): void {
-    const errors = new Map(events.map((event, i) => [event, errorAt(i)]))
+    const errorOf = (event: Waiting, i: number) => {
+      const error = errorAt(i)
+      return event.mayBeStored && !error.mayBeStored ? error.with({ mayBeStored: true }) : error
+    }
+    const errors = new Map(events.map((event, i) => [event, errorOf(event, i)]))
     const failed = this.#end(events)
     this.#failed += failed.length
     // The caller of `deliver` has the error.
@@ -354,11 +458,17 @@ export class EventQueue implements Exiting {
       event.group.end(1)
       if (event.group.open === 0) this.#groups.delete(event.group)
     }
-    if (ended.length > 0) {
-      this.#room.resolve()
-      this.#room = resolvers()
-    }
+    this.#wakeWaiters()
     return ended
+  }
+
+  /** Takes the events of as many waiters as fit. */
+  #wakeWaiters(): void {
+    for (const waiter of this.#waiters) {
+      if (!this.#fits(waiter.bytes)) return
+      this.#waiters.delete(waiter)
+      this.#take(waiter, waiter.settle)
+    }
   }
 
   /** A callback that throws stops no delivery. */
@@ -376,22 +486,17 @@ const TIMER_MAX_MS = 2 ** 31 - 1
 
 const CLOSED = () => new IpidError('client_closed', 'the client was closed')
 
-/** Runs work during which the process stays alive, although the timers of the queue keep none alive. */
+let awakeCalls = 0
+let awakeTimer: NodeJS.Timeout | undefined
+
+/** Runs work during which the process stays alive, although the timers of the queue keep none alive. One timer does so for all calls. */
 async function awake<T>(work: () => Promise<T>): Promise<T> {
-  const timer = setInterval(() => {}, 2 ** 30)
+  if (awakeCalls++ === 0) awakeTimer = setInterval(() => {}, 2 ** 30)
   try {
     return await work()
   } finally {
-    clearInterval(timer)
+    if (--awakeCalls === 0) clearInterval(awakeTimer)
   }
-}
-
-function resolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = () => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
 }
 
 /** @throws IpidError when the answer is not that of these events */
@@ -408,6 +513,11 @@ function resultsOf(answer: Answer, { length }: readonly Waiting[]): readonly Eve
 /** Whether the service refused the body itself, so that a part of it may be taken. */
 function isOfBody({ status, code }: IpidError): boolean {
   return code !== 'unexpected_answer' && (status === 400 || status === 413 || status === 422)
+}
+
+/** Whether the answer concerns every event: the key is refused, or the quota is used. */
+function isOfQueue({ status, code }: IpidError): boolean {
+  return status === 401 || code === 'quota_exceeded'
 }
 
 /** The faults of the events of a request by their place in it, with paths from the event. The service names up to 20. */

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Fault, IpidError, isApiErrorCode } from './errors.ts'
 import { VERSION } from './version.ts'
@@ -8,8 +9,10 @@ export interface Request {
   /** With its query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Makes the body of one attempt. A stream cannot be sent twice. */
-  readonly body?: () => string | ReadableStream
+  /** Makes the body of one attempt. A stream cannot be sent twice; it is destroyed after the attempt. An error of it is thrown as it is. */
+  readonly body?: () => string | Promise<Readable>
+  /** `unless_taken`: only after answers and failures that say that the service has not taken it. */
+  readonly repeats: 'always' | 'unless_taken'
   /** Milliseconds of one attempt, with the whole answer. Default: that of the client. */
   readonly timeoutMs?: number
 }
@@ -52,11 +55,11 @@ export class Transport {
 
   /**
    * One attempt.
-   * @throws IpidError unless the answer is whole and 200 to 299
+   * @throws IpidError unless the answer is whole and 200 to 299; an error of `body` as it is
    */
   async once(request: Request, stop?: AbortSignal): Promise<Answer> {
     const { method, path, headers, body, timeoutMs = this.#options.requestTimeoutMs } = request
-    const content = body?.()
+    const content = await body?.()
     // `AbortSignal.any` with `AbortSignal.timeout` never fires on some versions of Node.js 20.
     const abort = new AbortController()
     const stopNow = () => abort.abort()
@@ -74,8 +77,11 @@ export class Transport {
         redirect: 'manual',
         headers: { 'user-agent': AGENT, accept: 'application/json', ...headers, 'x-api-key': this.#key },
         signal: abort.signal,
-        ...(content !== undefined && { body: content }),
-        ...(content instanceof ReadableStream && { duplex: 'half' as const }),
+        ...(typeof content === 'string' && { body: content }),
+        ...(content instanceof Readable && {
+          body: Readable.toWeb(content) as ReadableStream,
+          duplex: 'half' as const,
+        }),
       })
       const text = await response.text()
       if (response.status >= 200 && response.status < 300) return { status: response.status, text }
@@ -87,24 +93,27 @@ export class Transport {
       throw new IpidError('network', `no whole answer: ${cause}`, { mayBeStored: cause !== 'ECONNREFUSED' })
     } finally {
       clearTimeout(timer)
+      if (content instanceof Readable) content.destroy()
       stop?.removeEventListener('abort', stopNow)
     }
   }
 
   /**
-   * Makes attempts until one succeeds, the failure is not temporary, or the next wait would pass `withinMs`.
+   * Makes attempts until one succeeds, the failure is not temporary, the request may not be repeated, or the next wait would pass
+   * `withinMs`.
    * @param read makes the result of an answer; a failure of it counts as one of the attempt
    * @throws IpidError the last one
    */
   async withRetries<T>(request: Request, withinMs: number, read: (answer: Answer) => T): Promise<T> {
-    const deadlineMs = Date.now() + withinMs
+    const deadlineMs = performance.now() + withinMs
     for (let attempt = 0; ; attempt++) {
       try {
         return read(await this.once(request))
       } catch (error) {
         if (!(error instanceof IpidError) || !error.isTemporary) throw error
+        if (request.repeats === 'unless_taken' && !isNotTaken(error)) throw error
         const waitMs = this.waitMs(error, attempt)
-        if (Date.now() + waitMs > deadlineMs) throw error
+        if (performance.now() + waitMs > deadlineMs) throw error
         await sleep(waitMs)
       }
     }
@@ -127,6 +136,11 @@ export function jsonOf<T>({ status, text }: Answer): T {
   } catch {
     throw new IpidError('unexpected_answer', 'the answer is not JSON', { status, mayBeStored: true })
   }
+}
+
+/** A proxy may send other errors after the service has taken the request. */
+function isNotTaken({ code, status, mayBeStored }: IpidError): boolean {
+  return status === 429 || (code === 'network' && !mayBeStored)
 }
 
 function assertKey(key: string): string {

@@ -181,14 +181,47 @@ each('an event without room in the queue, too large, or not JSON fails at once',
   )
 })
 
-each('an event fails when its next attempt would be too late', async (client, server) => {
-  server.usual = refuse(503, 'not_ready', { headers: { 'retry-after': '2' } })
+each('an event is tried once more when its time ends before retry-after', async (client, server) => {
+  server.usual = refuse(503, 'not_ready', { headers: { 'retry-after': '3600' } })
   const { failed } = await run(client, server, { options: { retryMs: 1_000 } })
-  assert.equal(server.requests.length, 1)
+  const [first, second] = server.requests.map(({ atMs }) => atMs)
+  assert.equal(server.requests.length, 2)
+  assert.ok(second! - first! >= 500, `waited ${second! - first!} ms`)
   assert.deepEqual(
     failed.map(({ id, code, mayBeStored }) => [id, code, mayBeStored]),
     ids(3).map((id) => [id, 'not_ready', true]),
   )
+})
+
+each('a retry-after beyond the deadline costs the queue one more request', async (client, server) => {
+  server.usual = refuse(429, 'rate_limited', { headers: { 'retry-after': '3600' } })
+  const options = { retryMs: 1_500, requestsMax: 2, batchEvents: 10 }
+  const { failed } = await run(client, server, { events: events(1_000), options })
+  assert.ok(server.requests.length <= 3, `${server.requests.length} requests`)
+  assert.deepEqual(failed.map(({ id }) => id).toSorted(), ids(1_000).toSorted())
+  assert.deepEqual(new Set(failed.map(({ code }) => code)), new Set(['rate_limited']))
+})
+
+each('a service that is back at the deadline gets the whole queue', async (client, server) => {
+  server.answers.push(refuse(429, 'rate_limited', { headers: { 'retry-after': '3600' } }))
+  const options = { retryMs: 1_500, requestsMax: 2, batchEvents: 10 }
+  const { delivered, failed } = await run(client, server, { events: events(200), options })
+  assert.deepEqual(failed, [])
+  assert.deepEqual(delivered.toSorted(), ids(200).toSorted())
+})
+
+each('a refused key or a used quota fails the queue with one request', async (client, server) => {
+  for (const [status, code] of [
+    [401, 'unknown_key'],
+    [429, 'quota_exceeded'],
+  ] as const) {
+    server.requests.length = 0
+    server.usual = (request, response) => setTimeout(() => refuse(status, code)(request, response), 300)
+    const { failed } = await run(client, server, { events: events(1_000), options: { requestsMax: 1 } })
+    assert.equal(server.requests.length, 1)
+    assert.deepEqual(failed.map(({ id }) => id).toSorted(), ids(1_000).toSorted())
+    assert.deepEqual(new Set(failed.map((end) => end.code)), new Set([code]))
+  }
 })
 
 each('events that are left when close runs out of time are reported', async (client, server) => {

@@ -152,3 +152,118 @@ except ipid.IpidError as error:
     ],
   )
 })
+
+test('the end of a process of multiprocessing delivers', { skip }, async (t) => {
+  const server = await startOddServer(t)
+  await run(
+    t,
+    server,
+    `
+import multiprocessing
+def child():
+    client.track({"ip": "17.0.0.1", "event_id": "forked"})
+    ipid.Client(client._transport._key, "${server.url}").track({"ip": "17.0.0.1", "event_id": "made"})
+    del sys.modules["ipid"]
+    import ipid as later
+    later.Client(client._transport._key, "${server.url}").track({"ip": "17.0.0.1", "event_id": "imported"})
+client.track({"ip": "17.0.0.1", "event_id": "parent"})
+process = multiprocessing.get_context("fork").Process(target=child)
+process.start()
+process.join()
+`,
+  )
+  const sent = server.requests.flatMap((request) => eventsOf(request).map(({ event_id: id }) => id))
+  assert.deepEqual(sent.toSorted(), ['forked', 'imported', 'made', 'parent'])
+})
+
+test('an event fails when no thread can be started, and the next one tries again', { skip }, async (t) => {
+  const server = await startOddServer(t)
+  const { stdout, stderr } = await run(
+    t,
+    server,
+    `
+import threading
+start = threading.Thread.start
+def fail(thread):
+    raise RuntimeError("can't start new thread")
+threading.Thread.start = fail
+print(client.track({"ip": "17.0.0.1"}))
+try:
+    client.deliver({"ip": "17.0.0.1"})
+except ipid.IpidError as error:
+    print(error.code, error.may_be_stored)
+threading.Thread.start = start
+print(client.track({"ip": "17.0.0.1"}))
+client.close()
+print(client.counts)
+`,
+  )
+  assert.equal(stdout, 'False\nnetwork False\nTrue\nCounts(delivered=1, failed=1, queued=0)\n')
+  assert.equal(stderr, "1 events were not delivered: no thread can be started: can't start new thread (network)\n")
+})
+
+test('request repeats a POST only when the service has not taken it, or with an idempotency key', {
+  skip,
+}, async (t) => {
+  const server = await startOddServer(t)
+  server.answers.push(
+    ...[refuse(429, 'rate_limited'), refuse(500, 'unexpected')],
+    ...[refuse(500, 'unexpected'), json({ found: true })],
+    ...[refuse(500, 'unexpected'), json({ job_id: 'j' })],
+    ...[refuse(500, 'unexpected'), json({ job_id: 'j' })],
+  )
+  await run(
+    t,
+    server,
+    `
+try:
+    client.request("POST", "/v1/ingest", {"events": []})
+except ipid.IpidError as error:
+    assert error.code == "unexpected"
+client.request("GET", "/v1/ingest/batch")
+client.request("POST", "/v1/bulk?mode=async", {"ips": ["17.0.0.1"]})
+headers = {"Idempotency-Key": "mine", "X-Trace": "t", "X-API-Key": "other"}
+client.request("POST", "/v1/bulk", {"ips": ["17.0.0.1"], "mode": "async"}, headers=headers)
+`,
+  )
+  const keys = server.requests.map((request) => request.headers['idempotency-key'])
+  assert.match(String(keys[4]), /^[0-9a-f-]{36}$/)
+  assert.deepEqual(keys, [...Array(4).fill(undefined), keys[4], keys[4], 'mine', 'mine'])
+  assert.deepEqual([server.requests[7]!.headers['x-trace'], server.requests[7]!.headers['x-api-key']], ['t', KEY])
+})
+
+test('an upload sends the bytes that the file had at the first attempt', { skip }, async (t) => {
+  const server = await startOddServer(t)
+  server.answers.push(refuse(429, 'too_many_jobs'), json({ job_id: 'j', status: 'queued', received: 1 }))
+  const { stdout } = await run(
+    t,
+    server,
+    `
+def grow():
+    with open("visits.csv", "a") as file:
+        file.write("ip\\n17.0.0.1\\n")
+grow()
+connection = ipid.http.client.HTTPConnection
+connect, send = connection.connect, connection.send
+sizes = []
+def connect_late(self):
+    grow()
+    connect(self)
+def count(self, data):
+    sizes.append(len(data))
+    send(self, data)
+connection.connect, connection.send = connect_late, count
+client.upload_file("visits.csv")
+print(sizes[1::2])
+try:
+    client.upload_file("missing.csv")
+except FileNotFoundError:
+    print("missing")
+`,
+  )
+  assert.equal(stdout, '[12, 12]\nmissing\n')
+  assert.deepEqual(
+    server.requests.map(({ body }) => body),
+    ['ip\n17.0.0.1\n', 'ip\n17.0.0.1\n'],
+  )
+})

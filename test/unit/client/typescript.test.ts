@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -232,6 +235,110 @@ test('an upload is sent again after 429 and after an answer that was lost, with 
   assert.equal(server.requests[4]!.path, '/v1/ingest/batch?label=crm')
   assert.equal(server.requests[4]!.headers['idempotency-key'], 'mine')
 })
+
+test('request repeats a POST only when the service has not taken it', async (t) => {
+  let refused = 1
+  const { server, ipid } = await open(t, {
+    fetch: (...args) => {
+      if (refused-- > 0) throw new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })
+      return fetch(...args)
+    },
+  })
+  server.answers.push(refuse(429, 'rate_limited'), refuse(500, 'unexpected'))
+  await assert.rejects(ipid.request('POST', '/v1/ingest', { events: [] }), { code: 'unexpected' })
+  assert.equal(server.requests.length, 2)
+  server.usual = json({ found: true })
+  server.answers.push(refuse(500, 'unexpected'))
+  assert.deepEqual(await ipid.request('GET', '/v1/ingest/batch'), { found: true })
+  assert.equal(server.requests.length, 4)
+  assert.deepEqual(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])), new Set([undefined]))
+})
+
+test('request repeats a POST with an idempotency key, its own or that of the caller', async (t) => {
+  const { server, ipid } = await open(t)
+  server.usual = json({ job_id: 'j' })
+  server.answers.push(refuse(500, 'unexpected'))
+  await ipid.request('POST', '/v1/bulk?mode=async', { ips: ['17.0.0.1'] })
+  server.answers.push(refuse(500, 'unexpected'))
+  const headers = { 'Idempotency-Key': 'mine', 'X-Trace': 't', 'X-API-Key': 'other' }
+  await ipid.request('POST', '/v1/bulk', { ips: ['17.0.0.1'], mode: 'async' }, { headers })
+  const keys = server.requests.map((request) => request.headers['idempotency-key'])
+  assert.match(String(keys[0]), /^[0-9a-f-]{36}$/)
+  assert.deepEqual(keys, [keys[0], keys[0], 'mine', 'mine'])
+  assert.deepEqual([server.requests[3]!.headers['x-trace'], server.requests[3]!.headers['x-api-key']], ['t', KEY])
+})
+
+test('a file that cannot be opened is an error of its own, at once', async (t) => {
+  const { server, ipid } = await open(t)
+  await assert.rejects(ipid.uploadFile(join(tmpdir(), 'ipid-no-file.csv')), { code: 'ENOENT' })
+  await assert.rejects(ipid.uploadFile(tmpdir()), { name: 'TypeError', message: /is a directory$/ })
+  assert.equal(server.requests.length, 0)
+})
+
+test('a failed upload leaves no file open', { skip: process.platform !== 'linux' && 'needs /proc' }, async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'ipid-client-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const file = join(dir, 'visits.ndjson')
+  writeFileSync(file, Buffer.alloc(8 * 1_048_576, '\n'))
+  const closed = createServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`
+  await once(closed.close(), 'close')
+  const ipid = new Ipid({ key: KEY, url, callRetryMs: 1 })
+  for (let i = 0; i < 5; i++) await assert.rejects(ipid.uploadFile(file), { code: 'network' })
+  const isOpen = (fd: string) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`) === file
+    } catch {
+      return false
+    }
+  }
+  await until(() => !readdirSync('/proc/self/fd').some(isOpen))
+})
+
+test('callers of deliver that wait for room get it in their order, with one timer', async (t) => {
+  const { server, ipid } = await open(t, { batchMs: 1, queueEvents: 10, requestsMax: 1 })
+  const given = Array.from({ length: 500 }, (_, n) => `e${n}`)
+  const results = Promise.all(given.map((event_id) => ipid.deliver({ ip: '17.0.0.1', event_id })))
+  const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout')
+  assert.ok(timers.length < 10, `${timers.length} timers`)
+  assert.equal((await results).length, 500)
+  const sent = server.requests.flatMap((request) => eventsOf(request).map(({ event_id: id }) => id))
+  assert.deepEqual(sent, given)
+})
+
+test('close ends the callers of deliver that wait for room', async (t) => {
+  const { server, ipid } = await open(t, { batchMs: 1, queueEvents: 1 })
+  server.usual = () => {}
+  const ends = ['a', 'b'].map((event_id) => ipid.deliver({ ip: '17.0.0.1', event_id }).catch(({ code }) => code))
+  await until(() => server.requests.length === 1)
+  await ipid.close({ timeoutMs: 1 })
+  assert.deepEqual(await Promise.all(ends), ['not_delivered_in_time', 'client_closed'])
+})
+
+for (const [name, jumpMs] of [
+  ['back', -3_600_000],
+  ['forward', 3_600_000],
+] as const) {
+  test(`a wall clock that jumps ${name} neither stops nor fails events`, async (t) => {
+    const { server, ipid } = await open(t, { batchMs: 1, retryMs: 60_000 })
+    const now = Date.now
+    let shiftMs = 0
+    t.mock.method(Date, 'now', () => now() + shiftMs)
+    server.answers.push(
+      (request, response) => {
+        refuse(503, 'not_ready', { headers: { 'retry-after': '1' } })(request, response)
+        // After the answer has set the pause.
+        setTimeout(() => {
+          shiftMs = jumpMs
+        }, 500)
+      },
+      refuse(503, 'not_ready'),
+    )
+    await ipid.deliver({ ip: '17.0.0.1' })
+    assert.equal(server.requests.length, 3)
+  })
+}
 
 test('await using delivers at the end of the block', async (t) => {
   const server = await startOddServer(t)
