@@ -22,7 +22,10 @@ const check = compileValidator(EventEnvelope)
 async function rejectedOf(jobs: RedisBatchJobs, tenant: string, jobId: string) {
   const found = (await jobs.rejected(tenant, jobId)) as RejectedOfJob
   let text = ''
-  for await (const part of found.parts) text += part
+  for await (const piece of found.pieces) {
+    assert.ok(piece.length <= 65_536, `${piece.length} characters`)
+    text += piece
+  }
   const lines = text
     .split('\n')
     .filter((line) => line !== '')
@@ -106,6 +109,26 @@ test('lines that are not UTF-8 come back as bytes, and lines that were not store
     { line: 3, code: 'too_long', detail: `is longer than ${BATCH_LIMITS.lineMaxBytes} bytes` },
   ])
   await Promise.all([stopFeeder(), worker.stop()])
+})
+
+test('lines as long as a line may be come back cut, and in small pieces', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const stopFeeder = await startFeeder(redis)
+  // Each control character takes six bytes in JSON, and a character of three bytes lies across every boundary of pieces.
+  const lines = ['\u0001', '€'].map((one) => one.repeat(Math.floor(BATCH_LIMITS.lineMaxBytes / Buffer.byteLength(one))))
+  const jobId = await upload(jobs, 'acme', lines.join('\n'))
+  await completed(client, jobs, 'acme', jobId)
+  const found = await rejectedOf(jobs, 'acme', jobId)
+  const { rejectedTextMaxBytes: maxBytes } = BATCH_LIMITS
+  assert.deepEqual(
+    found.lines.map(({ line, text, text_cut }) => [line, text, text_cut]),
+    [
+      [1, '\u0001'.repeat(maxBytes), true],
+      [2, '€'.repeat(Math.floor(maxBytes / 3)), true],
+    ],
+  )
+  assert.equal(found.complete, true)
+  await stopFeeder()
 })
 
 test('a job keeps its first rejected lines up to its limit, and says that these are not all', async (t) => {

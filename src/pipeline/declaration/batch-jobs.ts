@@ -85,12 +85,12 @@ export interface BackgroundJobs extends Pick<BatchJobs, 'begin'> {
 
 /** The rejected lines of a job. */
 export interface RejectedOfJob {
-  /** Number of lines in `parts`. */
+  /** Number of lines in `pieces`. */
   readonly kept: number
   /** Whether the job has ended, and these are all of its rejected lines and lines with an invalid address. */
   readonly complete: boolean
-  /** NDJSON of `RejectedLine`. Read it once. Throws when Redis does not answer, or they expire meanwhile. */
-  readonly parts: AsyncIterable<string>
+  /** NDJSON of `RejectedLine`, at most 65,536 characters a piece. Read it once. Throws when Redis does not answer, or they expire meanwhile. */
+  readonly pieces: AsyncIterable<string>
 }
 
 export interface BatchJobs {

@@ -29,7 +29,7 @@ import {
   rejectedLinesOf,
   releaseJob,
 } from './job-record.ts'
-import { keptParts } from './kept-lines.ts'
+import { keptPieces } from './kept-lines.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
 import { uploadState } from './uploaded-files.ts'
 
@@ -203,7 +203,7 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
       const count = await client.llen(keys.jobRejected(jobId))
       if (lines === null || (count === 0 && lines.kept > 0)) return 'expired'
       await persisted(client)
-      return { ...lines, parts: keptParts(client, jobId, Number(record.kept_parts ?? 0)) }
+      return { ...lines, pieces: keptPieces(client, jobId, Number(record.kept_parts ?? 0)) }
     })
   }
 
