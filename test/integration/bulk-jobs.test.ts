@@ -48,6 +48,22 @@ test('a job is queued, done and kept for its tenant only: results in order, JSON
   assert.equal(await client.exists('{bulk}:open:acme'), 0)
 })
 
+test('of long texts that are no addresses, Redis and the answer have the start', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, completed, client, post } = await startIngress(t, redis)
+  const ips = Array.from({ length: 512 }, (_, i) => `${i}${'\u0001'.repeat(200)}`)
+  const { status, json } = await submit({ ips })
+  assert.equal(status, 202)
+  const key = `{bulk}:job:${json.job_id}`
+  assert.ok((await client.memory('USAGE', key))! < 300_000)
+  await startWorker(t, redis)
+  const expected = ips.map((ip) => ({ ip: ip.slice(0, 64), status: 'invalid_ip' }))
+  assert.deepEqual((await completed(json.job_id)).results, expected)
+  assert.ok((await client.memory('USAGE', key))! < 50_000)
+  const now = await (await post('/v1/bulk', { ips })).text()
+  assert.equal(now, expected.map((result) => `${JSON.stringify(result)}\n`).join(''))
+})
+
 test('a running job reports its progress', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, job, completed } = await startIngress(t, redis)
