@@ -163,6 +163,28 @@ test('a job keeps its first rejected lines up to its limit, and says that these 
   await stopFeeder()
 })
 
+test('a chunk in hand of a cancelled job reserves no bytes, and what a lost job reserved becomes free', async (t) => {
+  const { client, jobs } = await startBatch(t)
+  const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
+  const counts: ChunkCounts = {
+    ...{ fed: 0, rejected: 1, invalidIp: 0, errors: [], reasons: [] },
+    lines: [{ lines: 1, text: '{"line":1}\n' }],
+  }
+  const cancelled = await upload(jobs, 'acme', 'nonsense')
+  const [inHand] = await store.openJobs()
+  await jobs.cancel('acme', cancelled)
+  assert.equal(await store.advance(inHand!, counts), false)
+  const bytes = keys.rejectedBytesOf('acme')
+  assert.equal(await client.exists(bytes), 0)
+  const { rejectedTenantBytesMax: maxBytes } = BATCH_LIMITS
+  await client.hset(bytes, 'all', maxBytes, 'lost', maxBytes)
+  const jobId = await upload(jobs, 'acme', 'nonsense')
+  const open = (await store.openJobs()).find(({ id }) => id === jobId)!
+  assert.equal(await store.advance(open, counts), true)
+  assert.equal((await rejectedOf(jobs, 'acme', jobId)).kept, 1)
+  assert.deepEqual(Object.keys(await client.hgetall(bytes)).sort(), ['all', jobId].sort())
+})
+
 test('an erasure removes the texts of rejected lines, and the removal of a tenant all of them', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const stopFeeder = await startFeeder(redis, 1_000_000, { check })
