@@ -11,6 +11,7 @@ import type { OpenJob } from '../../src/pipeline/sources/batch/feeder-ports.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
 import { RECORD_TTL_MS } from '../../src/pipeline/sources/batch/redis/job-record.ts'
 import type { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
+import { removeTexts } from '../../src/pipeline/sources/batch/redis/kept-lines.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { completed, enricher, PARTITIONS, startBatch, startFeeder, upload } from '../support/batch.ts'
@@ -202,6 +203,21 @@ test('an erasure removes the texts of rejected lines, and the removal of a tenan
   )
   assert.doesNotMatch(JSON.stringify(lines), /person|another/)
   assert.equal(complete, true)
+  // They expire while their texts are removed.
+  const next = await upload(jobs, 'acme', 'of a third')
+  await completed(client, jobs, 'acme', next)
+  const expiring = new Proxy(client, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name, target) as unknown
+      if (name !== 'lindexBuffer') return typeof value === 'function' ? value.bind(target) : value
+      return async (key: string, at: number) => {
+        const part = await target.lindexBuffer(key, at)
+        await target.del(key)
+        return part
+      }
+    },
+  })
+  assert.equal(await removeTexts(expiring, next), false)
   await stopFeeder()
   await removeBatchJobs(client, 'acme', PARTITIONS)
   assert.deepEqual([...(await client.keys('{job:*')), ...(await client.keys('*rejected*'))], [])

@@ -2,8 +2,11 @@ import { BATCH_LIMITS } from '../../../../../schemas/api/batch.ts'
 import { wholeUntil } from '../../../../run/cut-text.ts'
 import type { RedisClient } from '../../../../stores/redis/connect.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
+import { loadScript } from '../../../../stores/redis/scripts.ts'
 import { withoutTexts } from '../rejected-lines.ts'
 import { packLines, unpackLines, unpackSlowly } from './packed-lines.ts'
+
+const replaceRejectedScript = loadScript(import.meta.url, './replaceRejected-1.lua')
 
 /** Bytes of `RejectedLines` that one part may have: 256 Ki characters, and a last line, each of whose bytes may become six in JSON. */
 const PART_BYTES_MAX = 3 * 262_144 + 8 * BATCH_LIMITS.rejectedTextMaxBytes
@@ -44,7 +47,8 @@ export async function removeTexts(client: RedisClient, jobId: string): Promise<b
     const text = (await unpackLines(packed, PART_BYTES_MAX)).toString()
     const bare = withoutTexts(text)
     if (bare === text) continue
-    await client.lset(key, part, await packLines(Buffer.from(bare)))
+    const replaced = await replaceRejectedScript.run(client, [key], [part, await packLines(Buffer.from(bare))])
+    if (replaced === 0) break
     isChanged = true
   }
   return isChanged
