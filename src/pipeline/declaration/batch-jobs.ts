@@ -12,7 +12,7 @@ export interface Upload {
   write(bytes: Buffer): Promise<void>
   /**
    * Ends the body and queues the job in Redis. `received` is the number of lines. Rejects with `EmptyUploadError` when every line
-   * is blank.
+   * is blank, and with `HttpError` 409 when another upload has taken its idempotency key, which a fail-over of Redis had lost.
    * @param commit called right before the job is created; if it throws, `complete` rejects with that error and creates no job
    * @param fingerprint of the request, for an upload with an idempotency key: see `RepeatedUpload`
    */
