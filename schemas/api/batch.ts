@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 /**
  * Limits of an upload. A line longer than `lineMaxBytes` is a bad line. The last three limit a CSV header, and so the size of a row
  * as NDJSON. `rejectedHours`: how long rejected lines are kept after the end of their job; the next three limit them for a job, the bytes
- * (compressed) also for a tenant.
+ * (compressed) also for a tenant. `rejectedTextMaxBytes`: of the text of one of them.
  */
 export const BATCH_LIMITS = {
   bodyMaxBytes: 104_857_600,
@@ -17,6 +17,7 @@ export const BATCH_LIMITS = {
   rejectedLinesMax: 100_000,
   rejectedBytesMax: 16_777_216,
   rejectedTenantBytesMax: 67_108_864,
+  rejectedTextMaxBytes: 65_536,
   columnsMax: 2_000,
   columnNameMaxChars: 256,
   headerMaxChars: 65_536,
@@ -94,6 +95,11 @@ export const RejectedLine = Type.Object({
     }),
   ),
   text_base64: Type.Optional(Type.String({ description: 'Its bytes instead, for `not_utf8`' })),
+  text_cut: Type.Optional(
+    Type.Literal(true, {
+      description: `The line has more than ${BATCH_LIMITS.rejectedTextMaxBytes} bytes, of which the first are here; absent otherwise`,
+    }),
+  ),
 })
 export type RejectedLine = Static<typeof RejectedLine>
 

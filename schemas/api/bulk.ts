@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox'
 import { BatchStatus, LABEL_MAX_CHARS } from './batch.ts'
 import { LookupChoices, LookupQuota, LookupResult } from './lookup.ts'
 
-/** Limits of one bulk lookup. */
-export const BULK_LIMITS = { ipsMax: 512, bodyMaxBytes: 1_048_576 } as const
+/** Limits of one bulk lookup. `ipMaxChars`: what a result repeats of a text that is no address; addresses are shorter. */
+export const BULK_LIMITS = { ipsMax: 512, bodyMaxBytes: 1_048_576, ipMaxChars: 64 } as const
 
 /** The way a bulk lookup is answered. */
 export const BulkMode = Type.Enum(['sync', 'async'], { description: 'sync when it is left out' })
@@ -33,7 +33,10 @@ export type BulkRequest = Static<typeof BulkRequest>
 
 /** Result of an input that is not an address. */
 const InvalidAddress = Type.Object(
-  { ip: Type.String(), status: Type.Literal('invalid_ip') },
+  {
+    ip: Type.String({ description: `The text as it was sent, its first ${BULK_LIMITS.ipMaxChars} characters` }),
+    status: Type.Literal('invalid_ip'),
+  },
   { title: 'InvalidAddress' },
 )
 

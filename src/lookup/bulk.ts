@@ -26,10 +26,11 @@ export interface RepeatedBulk {
 export interface BulkReservation {
   readonly jobId: string
   /**
-   * Queues the job in Redis. Rejects with `UnavailableError`; the job may be queued even then. A reservation that has expired queues nothing.
+   * Queues the job in Redis. Rejects with `UnavailableError`; the job may be queued even then. A reservation that has expired queues nothing,
+   * and one whose idempotency key another request has: `HttpError` 409.
    */
   queue(work: BulkWork, facts?: BulkFacts): Promise<void>
-  /** Frees the slot when there will be no job. An unused reservation expires by itself. */
+  /** Frees the slot and the idempotency key when there will be no job. An unused reservation expires by itself. */
   release(): Promise<void>
 }
 

@@ -1,5 +1,7 @@
+import { BULK_LIMITS } from '../../schemas/api/bulk.ts'
 import type { LookupChoices } from '../../schemas/api/lookup.ts'
 import { ATTRIBUTES, type Attribute, LOCATION_ATTRIBUTES } from '../../schemas/attributes.ts'
+import { cutText } from '../run/cut-text.ts'
 import type { Lookup, LookupOptions } from './lookup.ts'
 
 /** Options shared by the results of one request. */
@@ -50,9 +52,9 @@ export function resultJson(
   )
 }
 
-/** The result of an input that is not an address. */
+/** The result of an input that is not an address. It repeats the first `BULK_LIMITS.ipMaxChars` characters. */
 export function invalidAddressJson(ip: string): string {
-  return `{"ip":${JSON.stringify(ip)},"status":"invalid_ip"}`
+  return `{"ip":${JSON.stringify(cutText(ip, BULK_LIMITS.ipMaxChars))},"status":"invalid_ip"}`
 }
 
 /** Equal lookups share one object while they are cached, so their data is serialised only once. */

@@ -10,6 +10,7 @@ import { Segments } from '../../src/companies/segments/segments.ts'
 import { RedisExports } from '../../src/exports/redis/export-store.ts'
 import type { FileFacts } from '../../src/pipeline/declaration/batch-jobs.ts'
 import { EndedJobs } from '../../src/pipeline/sources/batch/redis/ended-jobs.ts'
+import { RECORD_TTL_MS } from '../../src/pipeline/sources/batch/redis/job-record.ts'
 import { systemClock } from '../../src/run/clock.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
@@ -20,6 +21,7 @@ import { testAlertAdmin } from '../support/dashboard.ts'
 import { Killer, SteppedEvaluator } from '../support/killer.ts'
 import { quiet, silent, startWorker } from '../support/pipeline.ts'
 import { startTestRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
 /* Alerts about uploads that have ended, on a real Redis. */
 
@@ -127,6 +129,36 @@ test('each upload is reported once, whenever the evaluation is killed', async (t
   }
   const reported = (await world.messages()).map(({ data }) => data.job!.job_id)
   assert.deepEqual(reported.sort(), ids.sort())
+})
+
+test('among 50,000 ended jobs of others, a turn looks at a part, and each upload is reported once', async (t) => {
+  const world = await startWorld(t)
+  const { client } = world
+  await world.create()
+  const ids = [await world.cancelled('acme', { label: 'first' })]
+  const nowMs = Date.now()
+  const score = nowMs + RECORD_TTL_MS
+  for (let at = 0; at < 50_000; at += 1_000) {
+    // Many end in the same millisecond.
+    const members = Array.from({ length: 1_000 }, (_, i) => [score + (at >= 25_000 ? 1 : 0), `other ${at + i}`])
+    await client.zadd(keys.endedBatches(), ...members.flat())
+  }
+  ids.push(await world.cancelled('acme', { label: 'second' }))
+  // As a feeder of an earlier version ends a job.
+  await client.hdel(keys.job(ids[1]!), 'ended_at')
+  await client.zadd(keys.endedBatches(), score + 2, `acme ${ids[1]}`)
+  const evaluator = world.evaluator()
+  assert.equal(await evaluator.turn(), 0, 'it goes on at once')
+  assert.equal((await world.messages()).length, 1)
+  await until(
+    () => evaluator.turn(),
+    (delayMs) => delayMs > 0,
+  )
+  for (let turn = 0; turn < 4; turn++) await evaluator.turn()
+  const found = (await world.messages()).map(({ data }) => data.job!)
+  assert.deepEqual(found.map(({ job_id }) => job_id).sort(), [...ids].sort())
+  const second = found.find(({ job_id }) => job_id === ids[1])!
+  assert.equal(second.ended_at, new Date(nowMs + 2).toISOString())
 })
 
 test('above the limit of an hour, uploads become lines of a digest', async (t) => {

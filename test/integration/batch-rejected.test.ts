@@ -11,6 +11,7 @@ import type { OpenJob } from '../../src/pipeline/sources/batch/feeder-ports.ts'
 import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
 import { RECORD_TTL_MS } from '../../src/pipeline/sources/batch/redis/job-record.ts'
 import type { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
+import { removeTexts } from '../../src/pipeline/sources/batch/redis/kept-lines.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { completed, enricher, PARTITIONS, startBatch, startFeeder, upload } from '../support/batch.ts'
@@ -22,7 +23,10 @@ const check = compileValidator(EventEnvelope)
 async function rejectedOf(jobs: RedisBatchJobs, tenant: string, jobId: string) {
   const found = (await jobs.rejected(tenant, jobId)) as RejectedOfJob
   let text = ''
-  for await (const part of found.parts) text += part
+  for await (const piece of found.pieces) {
+    assert.ok(piece.length <= 65_536, `${piece.length} characters`)
+    text += piece
+  }
   const lines = text
     .split('\n')
     .filter((line) => line !== '')
@@ -108,6 +112,26 @@ test('lines that are not UTF-8 come back as bytes, and lines that were not store
   await Promise.all([stopFeeder(), worker.stop()])
 })
 
+test('lines as long as a line may be come back cut, and in small pieces', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const stopFeeder = await startFeeder(redis)
+  // Each control character takes six bytes in JSON, and a character of three bytes lies across every boundary of pieces.
+  const lines = ['\u0001', '€'].map((one) => one.repeat(Math.floor(BATCH_LIMITS.lineMaxBytes / Buffer.byteLength(one))))
+  const jobId = await upload(jobs, 'acme', lines.join('\n'))
+  await completed(client, jobs, 'acme', jobId)
+  const found = await rejectedOf(jobs, 'acme', jobId)
+  const { rejectedTextMaxBytes: maxBytes } = BATCH_LIMITS
+  assert.deepEqual(
+    found.lines.map(({ line, text, text_cut }) => [line, text, text_cut]),
+    [
+      [1, '\u0001'.repeat(maxBytes), true],
+      [2, '€'.repeat(Math.floor(maxBytes / 3)), true],
+    ],
+  )
+  assert.equal(found.complete, true)
+  await stopFeeder()
+})
+
 test('a job keeps its first rejected lines up to its limit, and says that these are not all', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const stopFeeder = await startFeeder(redis)
@@ -140,6 +164,28 @@ test('a job keeps its first rejected lines up to its limit, and says that these 
   await stopFeeder()
 })
 
+test('a chunk in hand of a cancelled job reserves no bytes, and what a lost job reserved becomes free', async (t) => {
+  const { client, jobs } = await startBatch(t)
+  const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
+  const counts: ChunkCounts = {
+    ...{ fed: 0, rejected: 1, invalidIp: 0, errors: [], reasons: [] },
+    lines: [{ lines: 1, text: '{"line":1}\n' }],
+  }
+  const cancelled = await upload(jobs, 'acme', 'nonsense')
+  const [inHand] = await store.openJobs()
+  await jobs.cancel('acme', cancelled)
+  assert.equal(await store.advance(inHand!, counts), false)
+  const bytes = keys.rejectedBytesOf('acme')
+  assert.equal(await client.exists(bytes), 0)
+  const { rejectedTenantBytesMax: maxBytes } = BATCH_LIMITS
+  await client.hset(bytes, 'all', maxBytes, 'lost', maxBytes)
+  const jobId = await upload(jobs, 'acme', 'nonsense')
+  const open = (await store.openJobs()).find(({ id }) => id === jobId)!
+  assert.equal(await store.advance(open, counts), true)
+  assert.equal((await rejectedOf(jobs, 'acme', jobId)).kept, 1)
+  assert.deepEqual(Object.keys(await client.hgetall(bytes)).sort(), ['all', jobId].sort())
+})
+
 test('an erasure removes the texts of rejected lines, and the removal of a tenant all of them', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const stopFeeder = await startFeeder(redis, 1_000_000, { check })
@@ -157,6 +203,21 @@ test('an erasure removes the texts of rejected lines, and the removal of a tenan
   )
   assert.doesNotMatch(JSON.stringify(lines), /person|another/)
   assert.equal(complete, true)
+  // They expire while their texts are removed.
+  const next = await upload(jobs, 'acme', 'of a third')
+  await completed(client, jobs, 'acme', next)
+  const expiring = new Proxy(client, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name, target) as unknown
+      if (name !== 'lindexBuffer') return typeof value === 'function' ? value.bind(target) : value
+      return async (key: string, at: number) => {
+        const part = await target.lindexBuffer(key, at)
+        await target.del(key)
+        return part
+      }
+    },
+  })
+  assert.equal(await removeTexts(expiring, next), false)
   await stopFeeder()
   await removeBatchJobs(client, 'acme', PARTITIONS)
   assert.deepEqual([...(await client.keys('{job:*')), ...(await client.keys('*rejected*'))], [])

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ingest } from '../../pipelines/ingest.ts'
 import { HttpError } from '../../src/http/engine/http-error.ts'
+import { RedisFeederStore } from '../../src/pipeline/sources/batch/redis/feeder-store.ts'
 import type { RedisBatchJobs } from '../../src/pipeline/sources/batch/redis/jobs.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
-import { startBatch } from '../support/batch.ts'
+import { PARTITIONS, startBatch } from '../support/batch.ts'
 
 const LINE = Buffer.from('{"ip":"192.0.2.1"}\n')
 const begin = (jobs: RedisBatchJobs, idempotencyKey: string, tenant = 'acme') =>
@@ -33,6 +35,7 @@ test('an upload that broke off, or whose process ended, leaves its key free, and
   const { client, jobs } = await startBatch(t, 5)
   const aborted = await begin(jobs, 'k')
   await aborted.abort()
+  assert.equal(await client.exists(keys.idempotencyKey('acme', 'batch', 'k')), 0)
   assert.equal(await jobs.repeated('acme', 'k'), undefined)
   const dead = await begin(jobs, 'k')
   await dead.write(LINE)
@@ -45,6 +48,46 @@ test('an upload that broke off, or whose process ended, leaves its key free, and
   const { jobId } = await next.complete(undefined, 'digest')
   assert.equal(((await jobs.repeated('acme', 'k')) as { jobId: string }).jobId, jobId)
   assert.equal(await client.exists(keys.job(dead.jobId)), 0)
+})
+
+test('after a fail-over that lost the claim of a key, one of two uploads with it becomes a job', async (t) => {
+  const { client, jobs } = await startBatch(t, 5)
+  const first = await begin(jobs, 'k')
+  await first.write(LINE)
+  await client.del(keys.idempotencyKey('acme', 'batch', 'k'))
+  const second = await begin(jobs, 'k')
+  await assert.rejects(first.complete(undefined, 'digest'), inUse)
+  await first.abort()
+  assert.equal(await client.exists(keys.job(first.jobId), keys.upload(first.jobId)), 0)
+  assert.equal(await jobs.repeated('acme', 'k'), 'receiving', 'the claim of the second stays')
+  await second.write(LINE)
+  await client.del(keys.idempotencyKey('acme', 'batch', 'k'))
+  const { jobId } = await second.complete(undefined, 'digest')
+  assert.equal(((await jobs.repeated('acme', 'k')) as { jobId: string }).jobId, jobId)
+  await assert.rejects(begin(jobs, 'k'), inUse)
+})
+
+test('the key of a job that failed before it had fed anything is free, and that of a cancelled one is not', async (t) => {
+  const { client, jobs } = await startBatch(t, 5)
+  const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
+  const made = async (key: string) => {
+    const begun = await begin(jobs, key)
+    await begun.write(LINE)
+    const { jobId } = await begun.complete(undefined, 'digest')
+    return { jobId, open: (await store.openJobs()).find(({ id }) => id === jobId)! }
+  }
+  const failed = await made('failed')
+  assert.equal(await store.fail(failed.open, 'a chunk was lost'), true)
+  assert.equal(await jobs.repeated('acme', 'failed'), undefined)
+  const again = await made('failed')
+  assert.equal(((await jobs.repeated('acme', 'failed')) as { jobId: string }).jobId, again.jobId)
+  // It failed after a chunk was fed.
+  await store.advance(again.open, { fed: 1, rejected: 0, invalidIp: 0, errors: [], reasons: [] })
+  assert.equal(await store.fail({ ...again.open, next: 2 }, 'a chunk was lost'), true)
+  assert.equal(((await jobs.repeated('acme', 'failed')) as { jobId: string }).jobId, again.jobId)
+  const cancelled = await made('cancelled')
+  await jobs.cancel('acme', cancelled.jobId)
+  assert.equal(((await jobs.repeated('acme', 'cancelled')) as { jobId: string }).jobId, cancelled.jobId)
 })
 
 test('jobs are listed by label and status, in pages to the end', async (t) => {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { RedisBulkJobs } from '../../src/lookup/bulk/jobs.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
 import { addresses, bulkQueue, heldLookups, startIngress, startWorker } from '../support/bulk.ts'
 import { ACME, lookupOf, TestLookups } from '../support/lookups.ts'
 import { startTestRedis } from '../support/redis.ts'
@@ -46,6 +47,22 @@ test('a job is queued, done and kept for its tenant only: results in order, JSON
   assert.ok(ttlMs > 86_000_000 && ttlMs <= 86_400_000)
   assert.equal(await client.xlen('{bulk}:jobs'), 0)
   assert.equal(await client.exists('{bulk}:open:acme'), 0)
+})
+
+test('of long texts that are no addresses, Redis and the answer have the start', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, completed, client, post } = await startIngress(t, redis)
+  const ips = Array.from({ length: 512 }, (_, i) => `${i}${'\u0001'.repeat(200)}`)
+  const { status, json } = await submit({ ips })
+  assert.equal(status, 202)
+  const key = `{bulk}:job:${json.job_id}`
+  assert.ok((await client.memory('USAGE', key))! < 300_000)
+  await startWorker(t, redis)
+  const expected = ips.map((ip) => ({ ip: ip.slice(0, 64), status: 'invalid_ip' }))
+  assert.deepEqual((await completed(json.job_id)).results, expected)
+  assert.ok((await client.memory('USAGE', key))! < 50_000)
+  const now = await (await post('/v1/bulk', { ips })).text()
+  assert.equal(now, expected.map((result) => `${JSON.stringify(result)}\n`).join(''))
 })
 
 test('a running job reports its progress', async (t) => {
@@ -345,15 +362,36 @@ test('a reservation that has expired queues no job, so its idempotency key has a
   // As after ten seconds.
   await client.zadd('{bulk}:open:acme', 1, slow.jobId)
   assert.equal(await jobs.repeated('acme', 'k'), undefined)
-  const second = await jobs.reserve('acme', 'k')
+  // Every reservation removes those that have expired.
+  await (await jobs.reserve('acme')).release()
   await assert.rejects(slow.queue(work, { fingerprint: 'f' }), UnavailableError)
+  const second = await jobs.reserve('acme', 'k')
+  await assert.rejects(slow.queue(work, { fingerprint: 'f' }), /idempotency-key/)
   await second.queue(work, { fingerprint: 'f' })
   assert.deepEqual(await jobs.repeated('acme', 'k'), { jobId: second.jobId, fingerprint: 'f' })
   assert.equal(await client.xlen('{bulk}:jobs'), 1)
   // A request that was refused leaves the key free.
   await (await jobs.reserve('acme', 'refused')).release()
   assert.equal(await jobs.repeated('acme', 'refused'), undefined)
+  assert.equal((await client.keys('*idempotency*')).length, 1)
   const ttlMs = await client.pttl((await client.keys('*idempotency*'))[0]!)
   assert.ok(ttlMs > 86_000_000 && ttlMs <= 86_400_000)
   assert.equal((await request('/v1/bulk?label=x', { method: 'POST', body: '{"ips":["192.0.2.1"]}' })).status, 422)
+})
+
+test('after a fail-over that lost the claim of a key, one of two bulk requests with it is queued', async (t) => {
+  const redis = await startTestRedis(t)
+  const { client } = await startIngress(t, redis)
+  const jobs = new RedisBulkJobs({ client, openMax: 10 })
+  const work = { tenantId: 'acme', ips: ['192.0.2.1'], choices: {} }
+  const first = await jobs.reserve('acme', 'k')
+  await client.del(keys.idempotencyKey('acme', 'bulk', 'k'))
+  const second = await jobs.reserve('acme', 'k')
+  await assert.rejects(first.queue(work, { fingerprint: 'f' }), /idempotency-key/)
+  await first.release()
+  assert.equal(await jobs.repeated('acme', 'k'), 'receiving', 'the claim of the second stays')
+  await client.del(keys.idempotencyKey('acme', 'bulk', 'k'))
+  await second.queue(work, { fingerprint: 'f' })
+  assert.deepEqual(await jobs.repeated('acme', 'k'), { jobId: second.jobId, fingerprint: 'f' })
+  assert.equal(await client.xlen('{bulk}:jobs'), 1)
 })

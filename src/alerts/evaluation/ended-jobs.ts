@@ -1,11 +1,11 @@
-import type { EndedJobs, EndedUpload } from '../../pipeline/sources/batch/redis/ended-jobs.ts'
+import type { EndedJobs, EndedPlace, EndedUpload } from '../../pipeline/sources/batch/redis/ended-jobs.ts'
 import type { Clock } from '../../run/clock.ts'
 import { jobMessage, type MessageContext, type ReportedJob } from '../messages.ts'
 import type { FiringAlert } from '../redis/alert-store.ts'
 import type { Occurrence, RecordResult, RedisOccurrences } from '../redis/occurrence-store.ts'
 
 interface JobReporterOptions {
-  readonly jobs: Pick<EndedJobs, 'since' | 'read'>
+  readonly jobs: Pick<EndedJobs, 'page' | 'read'>
   readonly occurrences: Pick<RedisOccurrences, 'unreported' | 'record'>
   readonly clock: Clock
 }
@@ -18,32 +18,40 @@ const OVERLAP_MS = 60_000
 /** Finds the jobs that alerts report: each once, by the same record as occurrences of companies. */
 export class JobReporter {
   readonly #options: JobReporterOptions
-  /** By alert and its start: up to when its jobs are reported, milliseconds. Forgotten with the process, which looks back then. */
-  readonly #doneMs = new Map<string, number>()
+  /** By alert and its start: where to go on. Forgotten with the process, which looks back then. */
+  readonly #places = new Map<string, EndedPlace>()
 
   constructor(options: JobReporterOptions) {
     this.#options = options
   }
 
-  /** @returns what was recorded, see `RedisOccurrences.record` */
-  async report(alert: FiringAlert, context: MessageContext): Promise<RecordResult> {
+  /**
+   * Does a bounded part of the work, so that a tenant with many uploads delays no other.
+   * @returns what was recorded, see `RedisOccurrences.record`, and whether there is more to report
+   */
+  async report(alert: FiringAlert, context: MessageContext): Promise<{ recorded: RecordResult; isMore: boolean }> {
     const { jobs, occurrences, clock } = this.#options
     const { id, tenantId, active_since: since } = alert
     const name = `${id} ${since}`
-    const doneMs = this.#doneMs.get(name)
     const startMs = Date.parse(since)
-    const fromMs = Math.max(startMs, clock.now() - LOOK_BACK_MS, (doneMs ?? 0) - OVERLAP_MS)
-    const { byTenant, untilMs } = await jobs.since(fromMs)
+    const earliestMs = Math.max(startMs, clock.now() - LOOK_BACK_MS)
+    const place = this.#places.get(name) ?? { atMs: earliestMs, skip: 0 }
+    const page = await jobs.page(tenantId, place.atMs < earliestMs ? { atMs: earliestMs, skip: 0 } : place)
     const found: Occurrence[] = []
-    for (const jobId of byTenant.get(tenantId) ?? []) {
+    for (const { jobId, releasedMs } of page.jobs) {
       const job = await jobs.read(tenantId, jobId)
-      const endedMs = Date.parse(job?.ended_at ?? '')
-      if (job === undefined || !(endedMs > startMs)) continue
-      found.push({ key: jobId, stamp: '', message: jobMessage(alert.on, reportedJob(job), context, endedMs) })
+      if (job === undefined) continue
+      // A worker of an earlier version ends a job without a time.
+      const endedMs = job.ended_at === null ? releasedMs : Date.parse(job.ended_at)
+      if (endedMs <= startMs) continue
+      const reported = reportedJob({ ...job, ended_at: new Date(endedMs).toISOString() })
+      found.push({ key: jobId, stamp: '', message: jobMessage(alert.on, reported, context, endedMs) })
     }
     const recorded = await occurrences.record(alert, await occurrences.unreported(id, found), clock.now())
-    if (typeof recorded === 'number') this.#doneMs.set(name, untilMs)
-    return recorded
+    if (typeof recorded !== 'number') return { recorded, isMore: false }
+    const { next, isLast } = page
+    this.#places.set(name, isLast ? { atMs: next.atMs - OVERLAP_MS, skip: 0 } : next)
+    return { recorded, isMore: !isLast }
   }
 }
 

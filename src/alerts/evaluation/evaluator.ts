@@ -51,7 +51,7 @@ interface EvaluatorOptions {
   readonly alerts: RedisAlerts
   readonly occurrences: RedisOccurrences
   readonly visits: ClickHouseVisits
-  readonly jobs: Pick<EndedJobs, 'since' | 'read'>
+  readonly jobs: Pick<EndedJobs, 'page' | 'read'>
   readonly readWeek: ReadWeek
   readonly exports: ExportMailWriterOptions['exports']
   readonly waiting: ExportMailWriterOptions['waiting']
@@ -123,7 +123,7 @@ export class Evaluator extends LeasedService {
 
   /**
    * Alerts, files and digests fail apart, such as for a segment that takes too long.
-   * @returns whether more companies are touched
+   * @returns whether more companies are touched, or more uploads have ended
    * @throws the error of the first that failed, after all were tried; `LeaseLostError` at once
    */
   async #turn(tenantId: string): Promise<boolean> {
@@ -140,9 +140,11 @@ export class Evaluator extends LeasedService {
     const failures: unknown[] = []
     for (const work of [
       async () => {
-        isMore = await this.#turnOfAlerts(tenant, unpaused.filter(isAlert).filter(isAboutCompanies), known)
+        if (await this.#turnOfAlerts(tenant, unpaused.filter(isAlert).filter(isAboutCompanies), known)) isMore = true
       },
-      () => this.#reportJobs(unpaused.filter(isAlert).filter((alert) => !isAboutCompanies(alert))),
+      async () => {
+        if (await this.#reportJobs(unpaused.filter(isAlert).filter((alert) => !isAboutCompanies(alert)))) isMore = true
+      },
       // Last: alerts do not wait for them.
       () => this.#exportMails.write(all.filter(isExportMail)),
       () => this.#sendDigests(unpaused.filter(isDigest), known),
@@ -466,14 +468,17 @@ export class Evaluator extends LeasedService {
     await occurrences.sendDigest(alert, found.length, message, dueMs, clock.now())
   }
 
-  /** An alert on jobs begins at its start, so it needs no state. */
-  async #reportJobs(alerts: readonly FiringAlert[]): Promise<void> {
+  /** An alert on jobs begins at its start, so it needs no state. @returns whether more have ended */
+  async #reportJobs(alerts: readonly FiringAlert[]): Promise<boolean> {
     const none = new Map<string, Segment>()
+    let isAnyMore = false
     for (const alert of alerts) {
       await this.#digest(alert, none)
-      const recorded = await this.#jobs.report(alert, this.#contextOf(alert, none))
+      const { recorded, isMore } = await this.#jobs.report(alert, this.#contextOf(alert, none))
       if (recorded === 'full') await this.#pause(alert, `it remembers ${ALERT_LIMITS.companiesMax} uploads`)
+      if (isMore) isAnyMore = true
     }
+    return isAnyMore
   }
 
   async #sendDigests(digests: readonly Digest[], segments: ReadonlyMap<string, Segment>): Promise<void> {

@@ -3,8 +3,8 @@ import { LABEL_MAX_CHARS } from '../../../schemas/api/batch.ts'
 import type { Parameter } from './operation.ts'
 import { schemaError } from './schema.ts'
 
-/** Code points, none of them a control, format or unassigned character. */
-const LABEL = /^\P{C}+$/u
+/** Code points, none of them a control, format or unassigned character or a line break, and not only white space. */
+const LABEL = /^(?=.*\S)[^\p{C}\p{Zl}\p{Zp}]+$/u
 
 /** @throws HttpError 422 */
 export function assertLabel(label: string): void {

@@ -4,7 +4,7 @@ import { gunzip } from 'node:zlib'
 import { type BatchStatus, IDEMPOTENCY } from '../../../schemas/api/batch.ts'
 import { keyInUse } from '../../http/route/idempotency.ts'
 import { BackpressureError, UnavailableError } from '../../run/errors.ts'
-import { claimName } from '../../stores/redis/claimed-name.ts'
+import { claimName, giveUpName } from '../../stores/redis/claimed-name.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
 import { answeredOr } from '../../stores/redis/errors.ts'
@@ -63,12 +63,16 @@ export class RedisBulkJobs implements BulkJobs {
     return {
       jobId,
       queue: async (work, facts) => {
+        // A fail-over may have lost the claim, and another request has the key.
+        if (key !== undefined && !(await this.#claim(tenantId, key, jobId))) throw keyInUse()
         mayBeQueued = true
         await this.#queue(jobId, work, facts)
       },
       release: async () => {
         // A job that may be queued keeps its slot: the worker that ends it frees the slot.
-        if (!mayBeQueued) await answered(client.zrem(open, jobId))
+        if (mayBeQueued) return
+        await answered(client.zrem(open, jobId))
+        if (key !== undefined) await answered(giveUpName(client, keys.idempotencyKey(tenantId, 'bulk', key), jobId))
       },
     }
   }

@@ -12,7 +12,7 @@ export interface Upload {
   write(bytes: Buffer): Promise<void>
   /**
    * Ends the body and queues the job in Redis. `received` is the number of lines. Rejects with `EmptyUploadError` when every line
-   * is blank.
+   * is blank, and with `HttpError` 409 when another upload has taken its idempotency key, which a fail-over of Redis had lost.
    * @param commit called right before the job is created; if it throws, `complete` rejects with that error and creates no job
    * @param fingerprint of the request, for an upload with an idempotency key: see `RepeatedUpload`
    */
@@ -85,12 +85,12 @@ export interface BackgroundJobs extends Pick<BatchJobs, 'begin'> {
 
 /** The rejected lines of a job. */
 export interface RejectedOfJob {
-  /** Number of lines in `parts`. */
+  /** Number of lines in `pieces`. */
   readonly kept: number
   /** Whether the job has ended, and these are all of its rejected lines and lines with an invalid address. */
   readonly complete: boolean
-  /** NDJSON of `RejectedLine`. Read it once. Throws when Redis does not answer, or they expire meanwhile. */
-  readonly parts: AsyncIterable<string>
+  /** NDJSON of `RejectedLine`, at most 65,536 characters a piece. Read it once. Throws when Redis does not answer, or they expire meanwhile. */
+  readonly pieces: AsyncIterable<string>
 }
 
 export interface BatchJobs {

@@ -2,6 +2,7 @@ import type { RedisClient } from './connect.ts'
 import { loadScript } from './scripts.ts'
 
 const claimNameScript = loadScript(import.meta.url, './claimName-1.lua')
+const giveUpNameScript = loadScript(import.meta.url, './giveUpName-1.lua')
 
 interface ClaimOptions {
   readonly ttlMs: number
@@ -28,4 +29,9 @@ export async function claimName(
     if (await exists(holder)) return holder
     replaced = holder
   }
+}
+
+/** Gives a name up that the id may hold. Of another id it takes nothing. May be repeated. */
+export async function giveUpName(client: RedisClient, key: string, id: string): Promise<void> {
+  await giveUpNameScript.run(client, [key], [id])
 }

@@ -21,9 +21,10 @@ import { isEncoding } from '../../../pipeline/sources/batch/files/encoding.ts'
 import type { FileChoice } from '../../../pipeline/sources/batch/files/event-file.ts'
 import { shownFileName } from '../../../pipeline/sources/batch/files/file-name.ts'
 import { previewFile } from '../../../pipeline/sources/batch/files/preview.ts'
-import { rejectedAnswer } from '../../../pipeline/sources/batch/job-routes.ts'
+import { REJECTED_ANSWERS, rejectedAnswer } from '../../../pipeline/sources/batch/job-routes.ts'
 import { receiveUpload } from '../../../pipeline/sources/batch/receive-upload.ts'
 import type { UploadedFiles } from '../../../pipeline/sources/batch/redis/uploaded-files.ts'
+import { TenantSlots } from '../../../run/tenant-slots.ts'
 import { CHOICE_MAX_BYTES, readChoice } from '../choice-line.ts'
 import { type DashboardRoute, json, route } from '../route.ts'
 import { type Judge, previewAnswer } from '../upload-preview.ts'
@@ -83,11 +84,12 @@ function jobRoute({ jobs }: UploadDependencies): DashboardRoute {
 
 /** `GET /api/tenants/:tenant/uploads/:job/rejected`: a file of the rejected lines, as the API answers them. */
 function rejectedRoute({ jobs }: UploadDependencies): DashboardRoute {
+  const slots = new TenantSlots(REJECTED_ANSWERS)
   return route({
     method: 'GET',
     path: '/api/tenants/:tenant/uploads/:job/rejected',
     async handle({ tenant, parameters }) {
-      const answer = rejectedAnswer(await jobs.rejected(tenant.id, parameters.job!))
+      const answer = rejectedAnswer(await jobs.rejected(tenant.id, parameters.job!), tenant.id, slots)
       const disposition = `attachment; filename="rejected-${parameters.job}.ndjson"`
       return { ...answer, headers: { ...answer.headers, 'content-disposition': disposition } }
     },

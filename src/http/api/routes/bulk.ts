@@ -13,6 +13,7 @@ import type { BulkJobs, BulkWork } from '../../../lookup/bulk.ts'
 import { countAddresses, lookupLines } from '../../../lookup/lines.ts'
 import { resultForm } from '../../../lookup/result.ts'
 import { compileValidator } from '../../../pipeline/event/validator.ts'
+import { cutText } from '../../../run/cut-text.ts'
 import type { LimitDecision } from '../../../tenants/limits/limits.ts'
 import type { Caller } from '../../../tenants/tenancy.ts'
 import type { Exchange } from '../../engine/exchange.ts'
@@ -127,7 +128,9 @@ async function queueJob(caller: Caller, request: AsyncRequest, { quota, bulkJobs
   const reservation = await bulkJobs.reserve(tenantId, key)
   try {
     const decision = await takeQuota(quota, caller, countAddresses(ips))
-    await reservation.queue({ tenantId, ips, choices }, { label, fingerprint })
+    // Texts that are no addresses cost no quota, and must not fill Redis.
+    const kept = ips.map((ip) => cutText(ip, BULK_LIMITS.ipMaxChars))
+    await reservation.queue({ tenantId, ips: kept, choices }, { label, fingerprint })
     return accepted(reservation.jobId, decision)
   } catch (error) {
     await reservation.release().catch(() => {})

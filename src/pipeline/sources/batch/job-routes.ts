@@ -15,6 +15,7 @@ import type { Operation } from '../../../http/route/operation.ts'
 import { pathParameter } from '../../../http/route/path-parameter.ts'
 import { parseQuery, type Query, single } from '../../../http/route/query.ts'
 import { schemaError } from '../../../http/route/schema.ts'
+import { type SlotLimits, TenantSlots } from '../../../run/tenant-slots.ts'
 import type { RejectedOfJob } from '../../declaration/batch-jobs.ts'
 import type { SourceRoute } from '../../declaration/source.ts'
 
@@ -147,7 +148,14 @@ const jobOperation: Operation = {
   errors: [404],
 }
 
-const { rejectedHours, rejectedLinesMax, rejectedBytesMax, rejectedTenantBytesMax } = BATCH_LIMITS
+const { rejectedHours, rejectedLinesMax, rejectedBytesMax, rejectedTenantBytesMax, rejectedTextMaxBytes } = BATCH_LIMITS
+
+/** Answers of rejected lines that are being read, in one process. */
+export const REJECTED_ANSWERS: SlotLimits = {
+  ...{ ofTenant: 4, all: 64, waitingOfTenant: 0, waitMaxMs: 0 },
+  refusal: 'too many answers of rejected lines are being read: finish one first',
+  ...{ retrySeconds: 5, limit: 'requests' },
+}
 
 const rejectedOperation: Operation = {
   id: 'rejectedLines',
@@ -157,7 +165,8 @@ const rejectedOperation: Operation = {
     `Until the job has ended, those so far; then for ${rejectedHours} hours. The first ${rejectedLinesMax} lines of a job are kept, up to ` +
     `${rejectedBytesMax / 2 ** 20} MiB compressed, and ${rejectedTenantBytesMax / 2 ** 20} MiB of the jobs of a tenant together. ` +
     'The headers, and `rejected_lines` of the job, say whether these are all. Lines have no text for a tenant that does not store ' +
-    'addresses in full, and after an erasure.',
+    `addresses in full, and after an erasure. Of a line the first ${rejectedTextMaxBytes} bytes are kept: text_cut. A tenant may read ` +
+    `${REJECTED_ANSWERS.ofTenant} answers at a time.`,
   parameters: PARAMETERS,
   responses: {
     200: {
@@ -181,22 +190,32 @@ export const rejectedLinesRoute: SourceRoute = {
   path: '/v1/ingest/batch/:job_id/rejected',
   operation: rejectedOperation,
   open({ jobs }) {
-    return async (exchange, caller) =>
-      rejectedAnswer(await jobs.rejected(caller.tenant.id, pathParameter(exchange.request, 'job_id')))
+    const slots = new TenantSlots(REJECTED_ANSWERS)
+    return async (exchange, caller) => {
+      const { id } = caller.tenant
+      return rejectedAnswer(await jobs.rejected(id, pathParameter(exchange.request, 'job_id')), id, slots)
+    }
   },
 }
 
-/** @throws HttpError 404 */
-export function rejectedAnswer(found: RejectedOfJob | 'expired' | undefined): HttpResponse {
+/**
+ * The first piece of its body throws `BackpressureError` while no slot is free.
+ * @throws HttpError 404
+ */
+export function rejectedAnswer(
+  found: RejectedOfJob | 'expired' | undefined,
+  tenantId: string,
+  slots: TenantSlots,
+): HttpResponse {
   const rejected = foundJob(found)
   if (rejected === 'expired')
     throw new HttpError(
       'rejected_lines_expired',
       `rejected lines are kept for ${rejectedHours} hours after the end of a job`,
     )
-  const { kept, complete, parts } = rejected
+  const { kept, complete, pieces } = rejected
   const headers = { 'x-rejected-lines': String(kept), 'x-rejected-complete': String(complete) }
-  return { status: 200, type: NDJSON_TYPE, headers, body: parts }
+  return { status: 200, type: NDJSON_TYPE, headers, body: slots.pass(tenantId, pieces) }
 }
 
 /** `GET /v1/ingest/batch/{job_id}` */

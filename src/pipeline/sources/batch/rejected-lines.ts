@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder'
 import { BATCH_LIMITS, type RejectedCode, type RejectedLine } from '../../../../schemas/api/batch.ts'
 import type { RejectedPart } from '../../declaration/source.ts'
 
@@ -25,15 +26,10 @@ export class RejectedLines {
     this.#keepsText = keepsText
   }
 
-  /** @param text the line, or its bytes when they are not UTF-8; undefined: there is none */
+  /** @param text the line, or its bytes when they are not UTF-8; undefined: there is none. Its first `rejectedTextMaxBytes` are kept */
   add(line: number, code: RejectedCode, detail: string, text: string | Buffer | undefined): void {
     if (++this.#lines > BATCH_LIMITS.rejectedLinesMax) return
-    const kept = this.#keepsText ? text : undefined
-    const rejected: RejectedLine = {
-      ...{ line, code, detail },
-      ...(typeof kept === 'string' && { text: kept }),
-      ...(kept instanceof Buffer && { text_base64: kept.toString('base64') }),
-    }
+    const rejected: RejectedLine = { line, code, detail, ...(this.#keepsText && text !== undefined && keptText(text)) }
     const json = `${JSON.stringify(rejected)}\n`
     this.#open.push(json)
     this.#openChars += json.length
@@ -51,6 +47,20 @@ export class RejectedLines {
     this.#open = []
     this.#openChars = 0
   }
+}
+
+/** A line of 1 MiB may take 6 MB as JSON: too much for each of many slow readers. */
+function keptText(text: string | Buffer): Pick<RejectedLine, 'text' | 'text_base64' | 'text_cut'> {
+  const { rejectedTextMaxBytes: maxBytes } = BATCH_LIMITS
+  if (typeof text !== 'string') {
+    const text_base64 = text.subarray(0, maxBytes).toString('base64')
+    return { text_base64, ...(text.length > maxBytes && { text_cut: true }) }
+  }
+  if (3 * text.length <= maxBytes) return { text }
+  const bytes = Buffer.from(text)
+  if (bytes.length <= maxBytes) return { text }
+  // The decoder leaves a broken last character out.
+  return { text: new StringDecoder('utf8').write(bytes.subarray(0, maxBytes)), text_cut: true }
 }
 
 /** Removes the lines themselves from NDJSON of `RejectedLine`: their numbers and faults stay. */

@@ -9,8 +9,34 @@ export interface EndedUpload extends BatchJob {
   readonly file_name: string | null
 }
 
-/** Jobs of a page. */
+/** A job that was released. */
+interface EndedJob {
+  readonly jobId: string
+  /** When it was released, milliseconds. */
+  readonly releasedMs: number
+}
+
+/** A place in the list of jobs that were released. */
+export interface EndedPlace {
+  /** Milliseconds. */
+  readonly atMs: number
+  /** Number of jobs of this millisecond that lie before it. */
+  readonly skip: number
+}
+
+interface EndedPage {
+  /** Jobs of the tenant, in the order in which they were released; at most 200. */
+  readonly jobs: readonly EndedJob[]
+  readonly next: EndedPlace
+  /** The end of the list was reached. */
+  readonly isLast: boolean
+}
+
+/** Entries of the list that are read at once, and in one page. */
 const PER_CALL = 1_000
+const LOOKED_AT_MAX = 20_000
+/** Each is read, and becomes a message. */
+const JOBS_MAX = 200
 
 /** Jobs that have ended, for those who report them. Jobs of sources are left out: ipid makes them, often every few minutes. */
 export class EndedJobs {
@@ -25,31 +51,28 @@ export class EndedJobs {
   }
 
   /**
-   * The jobs of tenants that were released since a time, at most 7 days ago; a job is released a moment after its end. All tenants have one
-   * list, by that time.
-   * @returns ids by tenant, and the time of the last of all tenants, milliseconds
+   * Goes on in the list of the jobs that were released, which has those of all tenants; a job is released a moment after its end. Looks at a
+   * bounded number of them.
+   * @param from at most 7 days ago
    */
-  async since(
-    sinceMs: number,
-  ): Promise<{ readonly byTenant: ReadonlyMap<string, readonly string[]>; readonly untilMs: number }> {
-    const byTenant = new Map<string, string[]>()
-    let untilMs = sinceMs
-    for (let at = 0; ; at += PER_CALL) {
-      const limit = ['LIMIT', at, PER_CALL] as const
-      const found = await this.#client.zrangebyscore(
-        keys.endedBatches(),
-        sinceMs + RECORD_TTL_MS,
-        '+inf',
-        'WITHSCORES',
-        ...limit,
-      )
+  async page(tenantId: string, from: EndedPlace): Promise<EndedPage> {
+    const jobs: EndedJob[] = []
+    let { atMs, skip } = from
+    for (let looked = 0; looked < LOOKED_AT_MAX; looked += PER_CALL) {
+      const range = [atMs + RECORD_TTL_MS, '+inf', 'WITHSCORES', 'LIMIT', skip, PER_CALL] as const
+      const found = await this.#client.zrangebyscore(keys.endedBatches(), ...range)
       for (let i = 0; i < found.length; i += 2) {
-        const [tenantId = '', jobId = ''] = found[i]!.split(' ')
-        byTenant.set(tenantId, [...(byTenant.get(tenantId) ?? []), jobId])
-        untilMs = Math.max(untilMs, Number(found[i + 1]) - RECORD_TTL_MS)
+        const releasedMs = Number(found[i + 1]) - RECORD_TTL_MS
+        skip = releasedMs === atMs ? skip + 1 : 1
+        atMs = releasedMs
+        const [tenant, jobId = ''] = found[i]!.split(' ')
+        if (tenant !== tenantId) continue
+        jobs.push({ jobId, releasedMs })
+        if (jobs.length === JOBS_MAX) return { jobs, next: { atMs, skip }, isLast: false }
       }
-      if (found.length < 2 * PER_CALL) return { byTenant, untilMs }
+      if (found.length < 2 * PER_CALL) return { jobs, next: { atMs, skip }, isLast: true }
     }
+    return { jobs, next: { atMs, skip }, isLast: false }
   }
 
   /** Undefined: it is the job of a source, or its record has expired. */

@@ -43,7 +43,7 @@ const OTHERS_EVERY_MS = 1_000
 const LANE: Lane = 'batch'
 
 const advanceJobScript = loadScript(import.meta.url, './advanceJob-5.lua')
-const reserveRejectedScript = loadScript(import.meta.url, './reserveRejected-2.lua')
+const reserveRejectedScript = loadScript(import.meta.url, './reserveRejected-3.lua')
 const endJobScript = loadScript(import.meta.url, './endJob-1.lua')
 
 export class RedisFeederStore implements FeederStore {
@@ -236,7 +236,7 @@ export class RedisFeederStore implements FeederStore {
     const before = Number((await client.hget(keys.job(id), 'kept_bytes')) ?? 0)
     const bytes = parts.reduce((sum, [, part]) => sum + part.length, before)
     this.#assertSameConnection()
-    const names = [keys.rejectedBytesOf(tenantId), keys.rejectedUntil(tenantId)]
+    const names = [keys.rejectedBytesOf(tenantId), keys.rejectedUntil(tenantId), keys.openJobsOf(tenantId)]
     const args = [id, Math.min(bytes, rejectedBytesMax), rejectedTenantBytesMax, RECORD_TTL_MS]
     return Number(await reserveRejectedScript.run(client, names, args))
   }

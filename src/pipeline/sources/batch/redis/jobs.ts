@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { type BatchJob, type BatchJobList, IDEMPOTENCY, type ListedBatchJob } from '../../../../../schemas/api/batch.ts'
 import type { Addresses } from '../../../../../schemas/tenant.ts'
+import { HttpError } from '../../../../http/engine/http-error.ts'
 import { keyInUse } from '../../../../http/route/idempotency.ts'
 import type { Clock } from '../../../../run/clock.ts'
 import { BackpressureError } from '../../../../run/errors.ts'
-import { claimName } from '../../../../stores/redis/claimed-name.ts'
+import { claimName, giveUpName } from '../../../../stores/redis/claimed-name.ts'
 import type { RedisClient } from '../../../../stores/redis/connect.ts'
 import { persisted } from '../../../../stores/redis/durability/persisted.ts'
 import { answeredOr } from '../../../../stores/redis/errors.ts'
@@ -29,7 +30,7 @@ import {
   rejectedLinesOf,
   releaseJob,
 } from './job-record.ts'
-import { keptParts } from './kept-lines.ts'
+import { keptPieces } from './kept-lines.ts'
 import { UPLOAD_TTL_MS, UploadSpool } from './upload-spool.ts'
 import { uploadState } from './uploaded-files.ts'
 
@@ -86,29 +87,50 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
       return result
     })
     if (reserved === 0) throw new BackpressureError(fullText(openMax), RETRY_AFTER_SECONDS, 'jobs')
-    const release = () => releaseJob(client, tenantId, jobId, 'no job')
-    if (file.idempotencyKey !== undefined && !(await this.#claim(tenantId, file.idempotencyKey, jobId))) {
-      await answered(async () => {
-        await client.del(keys.upload(jobId))
-        await release()
-      })
-      throw keyInUse()
+    const { idempotencyKey: key } = file
+    const release = async () => {
+      await releaseJob(client, tenantId, jobId, 'no job')
+      if (key !== undefined) await giveUpName(client, keys.idempotencyKey(tenantId, 'batch', key), jobId)
+    }
+    const claim = async () => {
+      if (key !== undefined && !(await this.#claim(tenantId, key, jobId))) throw keyInUse()
+    }
+    try {
+      await claim()
+    } catch (error) {
+      if (error instanceof HttpError) {
+        await answered(async () => {
+          await client.del(keys.upload(jobId))
+          await release()
+        })
+      }
+      throw error
     }
     const context = { tenantId, archived, receivedAtMs }
     return new UploadSpool({
-      ...{ client, jobId, context, addresses, file, deadlineMs, release, spoolBytesMax, closedBecause },
+      ...{ client, jobId, context, addresses, file, deadlineMs, claim, release, spoolBytesMax, closedBecause },
     })
   }
 
   /**
-   * Claims an idempotency key for an upload, before its first byte. A claim is worth something only while the upload lives or once it is a job,
-   * and a dead upload never becomes a job. So of all uploads with one key, at most one does.
+   * Claims an idempotency key for an upload, before its first byte, and again before it becomes a job: a fail-over may have lost the claim. It is
+   * worth something only while the upload lives or once it is a job, and a dead upload never becomes a job. So of all uploads with one key, at
+   * most one does.
    */
   #claim(tenantId: string, key: string, jobId: string): Promise<boolean> {
     const { client } = this.#options
-    const exists = async (id: string) => (await uploadState(client, id)) !== 'gone'
+    const exists = async (id: string) => (await this.#keyState(id)) !== 'free'
     const name = keys.idempotencyKey(tenantId, 'batch', key)
     return answered(async () => (await claimName(client, name, jobId, { ttlMs: KEY_TTL_MS, exists })) === undefined)
+  }
+
+  /** `free`: the upload is dead, or its job failed before it had fed anything. A job that its tenant cancelled keeps its key. */
+  async #keyState(jobId: string): Promise<'uploading' | 'a job' | 'free'> {
+    const { client } = this.#options
+    const state = await uploadState(client, jobId)
+    if (state !== 'a job') return state === 'gone' ? 'free' : state
+    const [status, failure, next] = await client.hmget(keys.job(jobId), 'status', 'failure', 'next')
+    return status === 'failed' && failure !== CANCELLED && next === '1' ? 'free' : 'a job'
   }
 
   async repeated(tenantId: string, key: string): Promise<RepeatedUpload | 'receiving' | undefined> {
@@ -116,7 +138,7 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
     return answered(async () => {
       const jobId = await client.get(keys.idempotencyKey(tenantId, 'batch', key))
       if (jobId === null) return undefined
-      const state = await uploadState(client, jobId)
+      const state = await this.#keyState(jobId)
       if (state !== 'a job') return state === 'uploading' ? 'receiving' : undefined
       const [received, fingerprint] = await client.hmget(keys.job(jobId), 'received', 'fingerprint')
       // The process that made the job may have ended before the job was on disk.
@@ -203,7 +225,7 @@ export class RedisBatchJobs implements BatchJobs, BackgroundJobs, JobFiles {
       const count = await client.llen(keys.jobRejected(jobId))
       if (lines === null || (count === 0 && lines.kept > 0)) return 'expired'
       await persisted(client)
-      return { ...lines, parts: keptParts(client, jobId, Number(record.kept_parts ?? 0)) }
+      return { ...lines, pieces: keptPieces(client, jobId, Number(record.kept_parts ?? 0)) }
     })
   }
 

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util'
-import { deflateRaw, inflateRaw } from 'node:zlib'
+import { createInflateRaw, deflateRaw, type InflateRaw, inflateRaw } from 'node:zlib'
 import { BATCH_LIMITS } from '../../../../../schemas/api/batch.ts'
 
 const deflate = promisify(deflateRaw)
@@ -19,4 +19,11 @@ export function packLines(bytes: Buffer): Promise<Buffer> {
 /** @param maxBytes most bytes of them; default: of a chunk @throws when they are damaged */
 export function unpackLines(bytes: Buffer, maxBytes: number = LINES_BYTES_MAX): Promise<Buffer> {
   return inflate(bytes, { maxOutputLength: maxBytes })
+}
+
+/** The lines as a stream, which decodes only what is read. It fails when they are damaged. */
+export function unpackSlowly(bytes: Buffer): InflateRaw {
+  const stream = createInflateRaw()
+  stream.end(bytes)
+  return stream
 }

@@ -1,4 +1,5 @@
 import type { Addresses } from '../../../../../schemas/tenant.ts'
+import { HttpError } from '../../../../http/engine/http-error.ts'
 import { BackpressureError, UnavailableError } from '../../../../run/errors.ts'
 import { type DelayBounds, Loop, retry } from '../../../../run/loop.ts'
 import { lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
@@ -20,7 +21,9 @@ interface UploadSpoolOptions {
   readonly file: FileFacts
   /** How long a write to Redis may be retried before the upload fails. */
   readonly deadlineMs: number
-  /** Removes the upload from the tenant's open jobs. Called once when it ends without a job. */
+  /** Claims the idempotency key of the upload, if it has one. Rejects with `HttpError` 409 when another upload has it. */
+  readonly claim: () => Promise<void>
+  /** Removes the upload from the tenant's open jobs, and its claim. Called once when it ends without a job. */
   readonly release: () => Promise<void>
   /** Most bytes, compressed, that the uploads and jobs of the tenant may hold. */
   readonly spoolBytesMax: number
@@ -199,6 +202,10 @@ export class UploadSpool implements Upload {
     const fields = Object.entries({ ...record, next: 1, ...choices, ...named }).flat()
     const names = [keys.upload(jobId), keys.chunks(jobId), keys.job(jobId), keys.jobReceipt(jobId)]
     const args = [this.#chunks, keys.chunk(jobId, ''), file.leavesReceipt ? 1 : 0, ...fields]
+    await this.#persist(async () => {
+      await this.#options.claim()
+      return 1
+    })
     // A heartbeat after the script would set an expiry on the chunks of the job.
     await this.#heartbeat.stop()
     commit()
@@ -271,7 +278,7 @@ export class UploadSpool implements Upload {
    */
   async #persist(run: () => Promise<unknown>, before: Promise<void> = Promise.resolve()): Promise<void> {
     const deadlineMs = performance.now() + this.#options.deadlineMs
-    const isFinal = (error: unknown) => error instanceof UnavailableError
+    const isFinal = (error: unknown) => error instanceof UnavailableError || error instanceof HttpError
     const persist = async () => {
       let result = await run()
       if (result === TOO_EARLY) {
