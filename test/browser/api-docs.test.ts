@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
 import { API_KEY, startHttp } from '../support/http.ts'
+import { until } from '../support/until.ts'
 import { openWatched } from '../support/watched-page.ts'
 
 /* The page of the API, in a real browser. */
@@ -35,8 +36,10 @@ test('/docs shows the operations and tries one with a key, without another serve
   await assertAccessible('.information-container')
   await page.emulateMedia({ colorScheme: 'dark' })
   // The colour fades in.
-  await page.waitForFunction(
-    "getComputedStyle(document.querySelector('.expand-operation svg path')).fill === 'rgb(183, 188, 191)'",
+  await until(() =>
+    page.evaluate<boolean>(
+      "getComputedStyle(document.querySelector('.expand-operation svg path')).fill === 'rgb(183, 188, 191)'",
+    ),
   )
   await page.emulateMedia({ colorScheme: 'light' })
 

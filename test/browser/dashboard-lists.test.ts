@@ -219,6 +219,7 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     await next!.click()
     await status(/^2 of \d$/)
     await page.reload()
+    await status(/^2 of \d$/)
     await page.keyboard.press('k')
     await status(/^1 of \d$/)
     assert.equal(await heading(), first)
