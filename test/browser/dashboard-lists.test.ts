@@ -191,7 +191,12 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
   })
 
   await t.test('a company of Pages, Home and Alerts leads to the next one, also after a reload', async () => {
-    const heading = () => page.getByRole('heading', { level: 1 }).textContent()
+    // The id stands there until the name is known.
+    const heading = () =>
+      until(
+        () => page.getByRole('heading', { level: 1 }).textContent(),
+        (text) => text?.includes('Company') === true,
+      )
     const [next, previous] = ['Next company (j)', 'Previous company (k)'].map((name) =>
       main.getByRole('button', { name }),
     )

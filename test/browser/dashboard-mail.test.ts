@@ -145,7 +145,7 @@ test('a digest is subscribed on its page, sent, and ended by the link of the mai
   /** Opens a link of a mail, without a session. */
   const open = async (text: string, path: string) => {
     await visited.page.goto(new RegExp(`http\\S+/${path}\\?\\S+`).exec(text)![0])
-    await visited.page.getByText(address).waitFor()
+    await visited.page.getByText(address).first().waitFor()
     await visited.assertAccessible()
   }
 

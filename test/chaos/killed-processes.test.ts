@@ -193,7 +193,7 @@ async function brokenUploads(t: TestContext, instance: TestInstance, ended: stri
   t.after(() => redis.disconnect())
   /** The record of an ended job, and the lists that contain it, stay for days. */
   const mayStay = (name: string) =>
-    ended.length > 0 && (/^\{batch\}:(of|ended)/.test(name) || ended.some((id) => name.includes(id)))
+    ended.length > 0 && (/^\{batch\}:(of|ended|rejected)/.test(name) || ended.some((id) => name.includes(id)))
   const uploadKeys = async () =>
     (await redis.keys('*')).filter(
       (name) => /^\{(job:|batch\})|:job:/.test(name) && name !== keys.strayProgressTurn() && !mayStay(name),

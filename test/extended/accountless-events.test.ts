@@ -59,7 +59,7 @@ test('events without an account are stored, count for no account, and get one by
     return (await answer.text()).replace(/\n$/, '')
   }
   const query = queryOf(ready.tables_url)
-  await ipid('tenant', 'create', 'acme', '--archive', 'on')
+  await ipid('tenant', 'create', 'acme', '--plan', 'custom', '--archive', 'on')
   const { key } = await ipid('key', 'create', 'acme')
   const call = async (path: string, body?: string) => {
     const post = body !== undefined && { method: 'POST', body }
