@@ -184,9 +184,7 @@ each('an event without room in the queue, too large, or not JSON fails at once',
 each('an event is tried once more when its time ends before retry-after', async (client, server) => {
   server.usual = refuse(503, 'not_ready', { headers: { 'retry-after': '3600' } })
   const { failed } = await run(client, server, { options: { retryMs: 1_000 } })
-  const [first, second] = server.requests.map(({ atMs }) => atMs)
   assert.equal(server.requests.length, 2)
-  assert.ok(second! - first! >= 500, `waited ${second! - first!} ms`)
   assert.deepEqual(
     failed.map(({ id, code, mayBeStored }) => [id, code, mayBeStored]),
     ids(3).map((id) => [id, 'not_ready', true]),

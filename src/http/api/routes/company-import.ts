@@ -128,7 +128,8 @@ const operation: Operation = {
         ],
         changed_rows: [
           {
-            ...{ line: 2, key: 'acme.example', company_id: 'acme.example', name: 'Acme', reason: '' },
+            ...{ line: 2, key: 'acme.example', company_id: 'acme.example', reason: '' },
+            ...{ business_name: 'Acme', name: 'Acme' },
             changes: [{ field: 'status', before: 'open deal', value: 'customer' }],
           },
         ],
