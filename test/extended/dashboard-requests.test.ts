@@ -178,6 +178,6 @@ test('pages and their files have security headers, are small, and are compressed
     assert.match(file.headers.get('cache-control')!, /immutable/)
     bytes += Number(file.headers.get('content-length'))
   }
-  assert.ok(bytes > 20_000 && bytes < 200_000, `${bytes} bytes`)
+  assert.ok(bytes > 20_000 && bytes < 220_000, `${bytes} bytes`)
   assert.equal((await fetch(`${dashboard.url}/assets/none.js`)).status, 404)
 })
