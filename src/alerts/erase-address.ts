@@ -17,7 +17,7 @@ const READ_AT_ONCE = 200
 
 /**
  * Removes an e-mail address of a tenant from alerts, messages, confirmations, links and opt-outs. An opt-out under another secrets key stays: it
- * names nobody. May be repeated, and goes on after a crash.
+ * names no address. May be repeated, also after a crash.
  */
 export async function eraseAddress(
   client: RedisClient,

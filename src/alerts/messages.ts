@@ -121,6 +121,11 @@ export interface Message {
   readonly data: MessageData
 }
 
+/** The alert of a message. */
+function ofAlert({ tenantId, alertId, alertName }: MessageContext): Pick<MessageData, 'tenant_id' | 'alert'> {
+  return { tenant_id: tenantId, alert: { id: alertId, name: alertName } }
+}
+
 /** The message of an occurrence. */
 export function messageOf(type: string, report: CompanyReport, context: MessageContext): Message {
   const { company, atMs, previousDay, correction } = report
@@ -128,8 +133,7 @@ export function messageOf(type: string, report: CompanyReport, context: MessageC
     type,
     timestamp: new Date(atMs).toISOString(),
     data: {
-      tenant_id: context.tenantId,
-      alert: { id: context.alertId, name: context.alertName },
+      ...ofAlert(context),
       company: withBusinessName(company),
       segment: context.segment ?? null,
       ...(previousDay !== undefined && { previous_visit: previousDay }),
@@ -145,8 +149,7 @@ export function jobMessage(type: string, job: ReportedJob, context: MessageConte
     type,
     timestamp: new Date(atMs).toISOString(),
     data: {
-      tenant_id: context.tenantId,
-      alert: { id: context.alertId, name: context.alertName },
+      ...ofAlert(context),
       job,
       segment: null,
       url: `${context.dashboardUrl}/t/${context.tenantId}/uploads`,
@@ -206,8 +209,7 @@ export function digestMessage(
     type: DIGEST_TYPE,
     timestamp: new Date(nowMs).toISOString(),
     data: {
-      tenant_id: context.tenantId,
-      alert: { id: context.alertId, name: context.alertName },
+      ...ofAlert(context),
       segment: context.segment ?? null,
       digest: reason,
       [of]: of === 'companies' ? lines.map(withBusinessName) : lines,

@@ -43,7 +43,7 @@ const PER_ALERT_MAX = 8
 /** Slack takes one message a second of each incoming webhook. A workflow of Teams posts at most a few in a second. */
 const ONE_AT_A_TIME: ReadonlySet<Alert['to']> = new Set(['slack', 'teams'])
 const PER_TENANT_MAX = 32
-/** Mails with files of exports, which may have 10 MB each. Those of a tenant go one after the other. */
+/** Mails with files of exports, which may have 10 MB each. Those of a tenant are sent in turn. */
 const FILES_MAX = 8
 const TOTAL_MAX = 256
 const LOOK_EVERY_MS = 500

@@ -96,7 +96,7 @@ export const COMMANDS: readonly Listed[] = [
   ],
   [
     'support [options] [file]',
-    'write an archive for whoever helps: versions, settings, status, metrics, log, slow statements; without secrets, addresses and names',
+    'write an archive for the person who helps: versions, settings, status, metrics, log, slow statements; without secrets, addresses and names',
     async () => (await import('../operations/support/commands/support.ts')).supportCommand,
   ],
   [

@@ -89,7 +89,7 @@ export class SecretBox {
   }
 
   /**
-   * A keyed digest of a text (HMAC-SHA-256), for recognising it without storing it: `KEYID:DIGEST`. Without the key nobody can find the text by
+   * A keyed digest of a text (HMAC-SHA-256), for recognising it without storing it: `KEYID:DIGEST`. Without the key the text cannot be found by
    * trying likely ones. A digest under another key has another id, and cannot be compared.
    * @param owner separates digests: those of the same text for two owners differ
    * @throws StartupError when the key cannot be read or created

@@ -18,7 +18,7 @@ const OVERLAP_MS = 60_000
 /** Finds the jobs that alerts report: each once, by the same record as occurrences of companies. */
 export class JobReporter {
   readonly #options: JobReporterOptions
-  /** By alert and its start: where to go on. Forgotten with the process, which looks back then. */
+  /** The next place to read, by alert and its start. A new process looks back again. */
   readonly #places = new Map<string, EndedPlace>()
 
   constructor(options: JobReporterOptions) {

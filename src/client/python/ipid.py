@@ -834,7 +834,7 @@ class _Queue:
                 self._fail([(event, failure) for event in part])
 
     def _send(self, part: List[_Waiting]) -> List[EventResult]:
-        """The results of a batch, after as many attempts as it takes."""
+        """The results of a batch, after all attempts that it needs."""
         body = (_HEAD + ",".join(event.json for event in part) + _TAIL).encode()
         headers = {"content-type": "application/json"}
         deadline = self._deadline_of(part[0])
@@ -1102,11 +1102,11 @@ class Client:
         return self._queue.deliver(event)
 
     def flush(self, timeout: Optional[float] = None) -> bool:
-        """Sends now what waits. Returns True when all events that were given before have ended, False after `timeout` seconds."""
+        """Sends all waiting events now. Returns True when all events that were given before have ended, False after `timeout` seconds."""
         return self._queue.flush(timeout)
 
     def close(self, timeout: Optional[float] = None) -> None:
-        """Takes no further events, and delivers what waits. Events that are left after `timeout` (default: `exit_seconds`) fail."""
+        """Takes no further events, and delivers those that wait. Events that are left after `timeout` (default: `exit_seconds`) fail."""
         self._queue.close(self._exit_seconds if timeout is None else timeout)
         _clients.discard(self)
 

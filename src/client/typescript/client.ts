@@ -128,12 +128,12 @@ export class Ipid implements AsyncDisposable {
     return this.#queue.deliver(event)
   }
 
-  /** Sends now what waits, and resolves when all events that were given before have ended. */
+  /** Sends all waiting events now, and resolves when all events that were given before have ended. */
   flush(): Promise<void> {
     return this.#queue.flush()
   }
 
-  /** Takes no further events, and delivers what waits. Events that are left after `timeoutMs` (default: `exitMs`) fail. */
+  /** Takes no further events, and delivers those that wait. Events that are left after `timeoutMs` (default: `exitMs`) fail. */
   close({ timeoutMs = this.#exitMs }: { readonly timeoutMs?: number } = {}): Promise<void> {
     return this.#queue.close(timeoutMs)
   }

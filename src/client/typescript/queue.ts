@@ -327,7 +327,7 @@ export class EventQueue implements Exiting {
     this.#pump()
   }
 
-  /** The results of a batch, after as many attempts as it takes. @throws IpidError a temporary one when the first event has expired */
+  /** The results of a batch, after all attempts that it needs. @throws IpidError a temporary one when the first event has expired */
   async #send(part: readonly Waiting[], signal: AbortSignal): Promise<readonly EventResult[]> {
     const body = HEAD + part.map(({ json }) => json).join(',') + TAIL
     const request = {
@@ -462,7 +462,7 @@ export class EventQueue implements Exiting {
     return ended
   }
 
-  /** Takes the events of as many waiters as fit. */
+  /** Takes events of waiters until the queue is full. */
   #wakeWaiters(): void {
     for (const waiter of this.#waiters) {
       if (!this.#fits(waiter.bytes)) return

@@ -43,7 +43,7 @@ const INFO = {
     summary: 'Finds the organisation behind an IP address, and turns visitor events into accounts',
     description:
       'Bodies are UTF-8 JSON with any content-type; content-encoding gzip is supported, and limits hold for the decoded size. ' +
-      'Times in answers are RFC 3339 in UTC, lists go on with `cursor`, and every error has a `code`. ' +
+      'Times in answers are RFC 3339 in UTC, lists continue with `cursor`, and every error has a `code`. ' +
       'A path without an operation here is answered 404; those that other tools send to, with the key of a source, are in ' +
       '[a document of their own](/docs/openapi-tools.json). ' +
       'A request that is not HTTP/1.1 is answered 400, 431 (header too large) or 505, or its connection is closed. ' +
@@ -106,12 +106,16 @@ const TAGS: readonly (Tag & { readonly paths: RegExp })[] = [
     description: 'Send up to a million events in a file, and follow the job',
     paths: /^\/v1\/ingest\/batch\b/,
   },
-  { name: 'Lookups', description: 'What is known of an address. Nothing is stored', paths: /^\/v1\/(?:lookup|bulk)\b/ },
+  {
+    name: 'Lookups',
+    description: 'The known attributes of an address. Nothing is stored',
+    paths: /^\/v1\/(?:lookup|bulk)\b/,
+  },
   { name: 'Companies', description: 'The companies that were seen', paths: /^\/v1\/(?:companies|unknown-networks)\b/ },
   { name: 'Service', description: 'Health, and this document', paths: /^\/(?:healthz|readyz|openapi\.json)$/ },
   { name: 'Others', description: 'Paths of sources with an API key', paths: /^/ },
 ]
-const HOOKS: Tag = { name: 'Webhooks', description: 'What ipid sends to the destinations of alerts' }
+const HOOKS: Tag = { name: 'Webhooks', description: 'Messages to the destinations of alerts' }
 
 function tagOf({ path }: Route): Tag {
   return TAGS.find(({ paths }) => paths.test(path))!

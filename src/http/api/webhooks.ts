@@ -29,7 +29,7 @@ const TEXTS: Readonly<Record<WebhookType, readonly [summary: string, description
   'company.first_seen': ['A company was seen for the first time', 'By no event of the tenant before.', OF_COMPANY],
   'company.returned': [
     'A company came back',
-    'After as many days without a visit as the alert says.',
+    'After the number of days without a visit that the alert sets.',
     { ...OF_COMPANY, previous_visit: '2026-10-01' },
   ],
   'segment.entered': [
@@ -66,7 +66,7 @@ const TEXTS: Readonly<Record<WebhookType, readonly [summary: string, description
   ],
   'alert.digest': [
     'Several companies or uploads in one message',
-    'What an alert reports once a week, or beyond its messages of an hour.',
+    'The reports of a week, or those beyond the hourly limit of the alert.',
     {
       ...{ ...ALERT, segment: 'Keen', digest: 'limit' },
       companies: [{ company_id: 'acme.example', ...NAME, why: 'entered the segment Keen', url: URL_OF }],

@@ -12,7 +12,7 @@ export interface ServiceHost {
   /** Whether systemd manages this machine (man sd_booted). */
   readonly hasSystemd: boolean
   readonly isRoot: boolean
-  /** The folder that stands for /. */
+  /** The folder used as /. */
   readonly root: string
   /** Rejects with the last line that the program printed on standard error. */
   run(program: string, args: readonly string[]): Promise<string>
@@ -43,7 +43,7 @@ export interface ServiceFlags {
   readonly envFile?: string | undefined
 }
 
-/** What runs a service: this program. */
+/** The program that a service runs. */
 type Program = Pick<ServiceFacts, 'node' | 'root' | 'path'>
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/
@@ -51,7 +51,7 @@ const NAME = /^[a-z][a-z0-9-]{0,31}$/
 const USER = /^[a-z_][a-z0-9_-]{0,31}$/
 
 /**
- * The facts of a service. What no flag gives stays as in the unit that the installation replaces.
+ * The facts of a service. Values without a flag stay as in the unit that the installation replaces.
  * @throws InputError when a name or a path cannot be that of a service
  */
 export async function serviceFacts(flags: ServiceFlags, program: Program, host: ServiceHost): Promise<ServiceFacts> {
@@ -80,7 +80,7 @@ function assertServiceName(name: string): void {
   throw new InputError(`--name ${JSON.stringify(name)}: ${form}`)
 }
 
-/** What an installation did. */
+/** The result of an installation. */
 export interface Installed {
   readonly unit: string
   /** Absent: it was there, and was not touched. */
@@ -185,7 +185,7 @@ async function assertFree(unit: string, name: string, host: ServiceHost): Promis
   if (exists) throw new InputError(`the machine has another ${name}.service already: give another --name`)
 }
 
-/** systemd gives /var/lib/NAME to the user of the service, whoever has it. */
+/** systemd gives /var/lib/NAME to the user of the service, even if it belongs to another user. */
 async function assertStateDir(facts: ServiceFacts, hasUser: boolean, host: ServiceHost): Promise<void> {
   const { name, user, dataDir } = facts
   const folder = join(host.root, stateDirOf(name))

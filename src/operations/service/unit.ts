@@ -1,4 +1,4 @@
-/** What a unit of systemd runs, and as whom. All paths are absolute. */
+/** The program and the user of a unit of systemd. All paths are absolute. */
 export interface ServiceFacts {
   /** `NAME.service`, the folder of its data and that of its settings: 1 to 32 of `[a-z0-9-]`, a letter first. */
   readonly name: string

@@ -35,8 +35,8 @@ const QUOTED = /'[^'\n]*'|"[^"\n]*"|`[^`\n]*`|„[^„“”\n]*[“”]|“[^�
 const ROW = /(?:\bRow \d+:|\(at row \d+\)|\bbefore: |\bwhile parsing |\bparsed text: )[\s\S]*$/
 
 /**
- * Takes what is nobody else's business out of texts: secrets, keys, tokens, addresses of all kinds, names of machines, tenants and exports.
- * A name always becomes the same number. What is doubtful is taken out.
+ * Removes private parts from texts: secrets, keys, tokens, addresses of all kinds, names of machines, tenants and exports.
+ * A name always becomes the same number. Doubtful parts are removed too.
  */
 export class Cleaner {
   readonly #secrets: readonly string[]

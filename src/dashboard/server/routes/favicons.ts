@@ -26,7 +26,7 @@ export function faviconRoutes({ companies, favicons }: FaviconDependencies): Das
       // A foreign file: opened as a page, it may do nothing.
       contentSecurityPolicy: "default-src 'none'; sandbox; frame-ancestors 'none'",
       async handle({ tenant, parameters }) {
-        // Made-up visits: nobody is looked up for them.
+        // Companies of made-up visits are not looked up.
         if (tenant.sampleUntil !== undefined) return none()
         const domain = await companies.domain(tenant.id, parameters.company!)
         if (domain === undefined) throw new HttpError('unknown_company', 'there is no such company')

@@ -147,7 +147,7 @@ function fileOf(name: string, value: unknown): ArchiveFile {
   return { name, content: `${JSON.stringify(value, undefined, 1)}\n` }
 }
 
-/** Rejects when the result takes longer. What still runs then is left alone: the process ends soon. */
+/** Rejects when the result takes longer. Does not stop the work then: the process ends soon. */
 async function within<T>(ms: number, result: Promise<T>): Promise<T> {
   const limit = timeLimit(ms)
   const late = new Promise<never>((_, reject) => {

@@ -84,7 +84,7 @@ const listOperation: Operation = {
   summary: 'Lists the batch jobs of the tenant, newest first',
   description:
     'An extension. A job is listed until 7 days after its end. With status or label, a page may have fewer jobs than limit, and not be the ' +
-    'last one: go on until next is null.',
+    'last one: read pages until next_cursor is null.',
   parameters: [
     {
       name: 'limit',

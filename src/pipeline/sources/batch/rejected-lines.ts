@@ -10,7 +10,7 @@ export function withoutQuote(detail: string): string {
   return detail.startsWith(NOT_JSON) ? NOT_JSON : detail
 }
 
-/** A part is closed at this size: whoever reads them holds one at a time. */
+/** Size at which a part is closed. A reader holds one part at a time. */
 const PART_CHARS = 262_144
 
 /** Collects the rejected lines of a chunk as `GET /v1/ingest/batch/{job_id}/rejected` answers them. Holds no more of them than a job keeps. */
