@@ -104,22 +104,23 @@ export async function built({ root = ROOT, targets = TARGETS } = {}) {
   const home = join(root, 'node_modules', '.cache', 'ipid', 'build')
   const current = join(home, 'current')
   const last = readJson(join(current, 'inputs.json'))
-  if (last !== undefined && last.root === root && last.state === stateOf(root, last.inputs)) {
+  if (last !== undefined && last.root === root && isUnchanged(root, last)) {
     return join(home, fs.readlinkSync(current))
   }
+  // Packages may have been installed just now.
+  await untilOld(newestOf(root, ALWAYS))
   const startedMs = Date.now()
   const dir = makeFolder(home, root)
   try {
     const inputs = await buildInto(dir, root, targets)
-    const newest = Math.max(...inputs.map((path) => fileOf(root, path)?.mtimeMs ?? 0))
-    // A source that changed since the build began may have been read before the change: build again when its second is over.
-    // Packages that were just installed count.
-    if (seconds(newest) >= seconds(startedMs) && newest <= Date.now()) {
+    const newest = newestOf(root, inputs)
+    // A source that changed since the build began may have been read before the change: build again.
+    if (newest + SAME_WITHIN_MS > startedMs && newest <= Date.now()) {
       fs.rmSync(dir, { recursive: true, force: true })
-      await sleep((seconds(newest) + 1) * 1_000 - Date.now())
+      await untilOld(newest)
       return await built({ root, targets })
     }
-    fs.writeFileSync(join(dir, 'inputs.json'), JSON.stringify({ root, inputs, state: stateOf(root, inputs) }))
+    fs.writeFileSync(join(dir, 'inputs.json'), JSON.stringify({ root, inputs, ...stateOf(root, inputs) }))
     // Container images are built and run by different users.
     fs.chmodSync(dir, 0o755)
   } catch (error) {
@@ -187,13 +188,32 @@ function makeCurrent(home, dir) {
 /** Paths are joined by hand because every start looks at a thousand files, and `join` takes longer than the system call. */
 const fileOf = (root, path) => fs.statSync(`${root}/${path}`, { throwIfNoEntry: false })
 
-/** Sizes and times of all sources, in whole seconds because container images store only these. */
+/** Copies and layers of container images round times to whole seconds, up or down, so a source that changes gets a time further away. */
+const SAME_WITHIN_MS = 1_000
+
+/** Sizes and times of all sources; -1: there is no file. */
 function stateOf(root, inputs) {
   const files = inputs.map((path) => fileOf(root, path))
-  return files.map((file) => (file === undefined ? '' : `${seconds(file.mtimeMs)} ${file.size}`)).join()
+  return { sizes: files.map((file) => file?.size ?? -1), timesMs: files.map((file) => file?.mtimeMs ?? -1) }
 }
 
-const seconds = (ms) => Math.floor(ms / 1_000)
+function isUnchanged(root, { inputs, sizes, timesMs }) {
+  // Builds of earlier versions have no times.
+  if (timesMs === undefined) return false
+  return inputs.every((path, i) => {
+    const file = fileOf(root, path)
+    if (file === undefined) return sizes[i] === -1
+    return file.size === sizes[i] && Math.abs(file.mtimeMs - timesMs[i]) < SAME_WITHIN_MS
+  })
+}
+
+const newestOf = (root, inputs) => Math.max(...inputs.map((path) => fileOf(root, path)?.mtimeMs ?? 0))
+
+/** Waits until a change of a source with this time would get another one. A time in the future is none of this machine's clock. */
+async function untilOld(timeMs) {
+  const leftMs = timeMs + SAME_WITHIN_MS - Date.now()
+  if (leftMs > 0 && leftMs <= SAME_WITHIN_MS) await sleep(leftMs)
+}
 
 function readJson(path) {
   try {

@@ -28,7 +28,7 @@ interface Service {
   readonly env_file?: readonly { readonly path: string; readonly required: boolean }[]
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
-  readonly healthcheck?: object
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly start_interval?: string }
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
 }
 
@@ -117,7 +117,12 @@ test('the files with secrets reach the services that use them, and no other', ()
 
 test('only this machine can reach published ports, and every service has a health check', () => {
   for (const port of services.flatMap(({ ports = [] }) => ports)) assert.match(port, /^127\.0\.0\.1:\d+:\d+$/)
-  for (const [name, { healthcheck }] of Object.entries(file.services)) assert.ok(healthcheck, name)
+  assert.match(
+    read('Dockerfile'),
+    /^HEALTHCHECK .* CMD node src\/process\/image\/health\.mjs "\$\{ADMIN_PORT:-9090\}"$/m,
+  )
+  for (const [name, { image, healthcheck }] of Object.entries(file.services))
+    assert.ok(healthcheck?.test ?? image === 'ipid', name)
   for (const { depends_on: dependsOn = {} } of ours) {
     assert.deepEqual(dependsOn, {
       redis: { condition: 'service_healthy' },
@@ -221,16 +226,16 @@ test('the services as separate processes take an event from the API to the accou
     const site = new TestSite(t, { ...Object.fromEntries(env), ...own })
     const through = confinement(site)
     if (through === undefined) t.diagnostic('not confined: this test may not make mounts')
-    const { test: check } = service.healthcheck as { test: readonly string[] }
+    const check = service.healthcheck!.test ?? ['CMD', 'node', 'src/process/image/health.mjs', '9090']
     const run = site.start(['--roles', rolesOf(service)], { through: through ?? [] })
     return { roles: rolesOf(service), site, run, check }
   })
   const ready = await Promise.all(started.map(({ run }) => run.ready()))
   for (const [i, { check, roles }] of started.entries()) {
-    const address = roles === 'ingress' ? ready[i]!.url : new URL('/', ready[i]!.metrics_url).href.slice(0, -1)
-    const source = check.at(-1)!.replace(/http:\/\/127\.0\.0\.1:\d+/, address)
-    assert.deepEqual(check.slice(0, -1), ['CMD', 'node', '-e'])
-    execFileSync(process.execPath, ['-e', source])
+    assert.deepEqual(check.slice(0, 3), ['CMD', 'node', 'src/process/image/health.mjs'])
+    assert.deepEqual(check.slice(3), [roles === 'ingress' ? '8080' : '9090'])
+    const url = roles === 'ingress' ? ready[i]!.url : ready[i]!.metrics_url
+    execFileSync(process.execPath, [check[2]!, new URL(url!).port])
   }
   const url = ready.find((file) => file.url !== undefined)!.url
   assert.ok(ready.every((file) => file.api_key === undefined))

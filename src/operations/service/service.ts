@@ -2,9 +2,12 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, chown, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { type DataDir, dataDirAt } from '../../embedded/processes/data-dir.ts'
 import { InputError, StartupError } from '../../run/errors.ts'
 import { shellWord } from '../../run/shell-word.ts'
+import { type InstanceFile, readInstance } from '../../terminal/instance.ts'
 import { environmentExample, factsOfUnit, type ServiceFacts, stateDirOf, systemdUnit } from './unit.ts'
 
 /** The machine that a service is installed on. */
@@ -86,7 +89,16 @@ export interface Installed {
   /** Absent: it was there, and was not touched. */
   readonly createdUser?: string
   readonly createdSettings?: string
+  /** Absent: it still starts, because it has much to read. */
+  readonly running?: Pick<InstanceFile, 'url' | 'dashboard'>
+  /** Absent when somebody has removed it, or this start made no key. */
+  readonly firstKeyFile?: string
 }
+
+const READY_WITHIN_MS = 60_000
+const READY_EVERY_MS = 200
+/** Of pino. */
+const ERROR_LEVEL = 50
 
 /** The first words of a unit that `install` wrote. */
 const OURS = '# Written by "ipid service install"'
@@ -96,9 +108,10 @@ export const unitFileOf = (host: Pick<ServiceHost, 'root'>, name: string): strin
   join(host.root, 'etc/systemd/system', `${name}.service`)
 
 /**
- * Installs the service, or installs it anew after an upgrade, and (re)starts it. A second run changes nothing that a person made: settings,
- * user and data stay.
+ * Installs the service, or installs it anew after an upgrade, (re)starts it, and waits until every role is ready. A second run changes nothing
+ * that a person made: settings, user and data stay.
  * @throws InputError that says what is missing; the user and the folder of data may have been made then, and nothing else
+ * @throws StartupError with the reason, when the service ends at its start; systemd tries again every second
  */
 export async function installService(facts: ServiceFacts, host: ServiceHost): Promise<Installed> {
   assertMay(host, 'install')
@@ -135,11 +148,46 @@ export async function installService(facts: ServiceFacts, host: ServiceHost): Pr
   await host.run('systemctl', ['restart', name]).catch((error: Error) => {
     throw new StartupError(`${name}.service does not start: ${error.message}; see journalctl -u ${name}`)
   })
+  const dir = dataDirAt(join(host.root, dataDir))
+  const running = await whenReady(name, dir, host)
   return {
     unit,
     ...(hasUser ? {} : { createdUser: user }),
     ...(hasSettings ? {} : { createdSettings: settings }),
+    ...(running && { running: { url: running.url, dashboard: running.dashboard } }),
+    ...(existsSync(dir.firstKeyFile) && { firstKeyFile: dir.firstKeyFile }),
   }
+}
+
+/** The instance of a service that was started; undefined when it is not ready in time. */
+async function whenReady(name: string, dir: DataDir, host: ServiceHost): Promise<InstanceFile | undefined> {
+  for (const endMs = performance.now() + READY_WITHIN_MS; performance.now() < endMs; await sleep(READY_EVERY_MS)) {
+    const shown = await host.run('systemctl', ['show', '-p', 'MainPID,NRestarts', name])
+    const [, pid, restarts] = /^MainPID=(\d+)\nNRestarts=(\d+)$/m.exec(shown) ?? []
+    if (Number(restarts) > 0) {
+      const log = await host.run('journalctl', ['-u', name, '-o', 'cat', '-n', '100'])
+      throw new StartupError(
+        `${name}.service ends at its start, and systemd tries again every second: ${reasonIn(log)}. Mend it, or systemctl stop ${name}; its log: journalctl -u ${name}`,
+      )
+    }
+    const instance = readInstance(dir)
+    if (instance?.pid === Number(pid)) return instance
+  }
+  return undefined
+}
+
+/** The message of the last error in a log of JSON lines. */
+function reasonIn(log: string): string {
+  for (const line of log.trim().split('\n').reverse()) {
+    try {
+      const { level, msg } = JSON.parse(line) as { readonly level: number; readonly msg: string }
+      if (level >= ERROR_LEVEL) return msg
+    } catch {
+      // Lines of systemd.
+      if (line.startsWith('ipid: ')) return line.slice('ipid: '.length)
+    }
+  }
+  return 'its log names no reason'
 }
 
 /** The unit that was removed, and what stays of the service. */

@@ -13,6 +13,7 @@ import {
 } from '../../../src/operations/service/service.ts'
 import { factsOfUnit, type ServiceFacts, systemdUnit } from '../../../src/operations/service/unit.ts'
 import { runCommand } from '../../support/command.ts'
+import { blockOf } from '../../support/service-page.ts'
 
 const FACTS: ServiceFacts = {
   ...{ name: 'ipid', user: 'ipid', node: process.execPath, root: '/opt/ipid', dataDir: '/var/lib/ipid' },
@@ -39,15 +40,6 @@ test('a path with a blank, a quote, a percent or a dollar sign is one word', () 
   assert.deepEqual(valuesOf(unit, 'ExecStart'), [`${process.execPath} "/opt/a \\"b\\" 5%% $$x/src/ipid.mjs" start`])
   assert.match(valuesOf(unit, 'Environment')[0]!, /^"DATA_DIR=\/srv\/c \$d 5%%" /)
 })
-
-const page = readFileSync(new URL('../../../src/operations/service/README.md', import.meta.url), 'utf8')
-
-/** The block of code of the page that begins with a text. */
-function blockOf(start: string): string {
-  const block = [...page.matchAll(/^```\w*\n(.*?)^```$/gms)].find(([, code]) => code!.startsWith(start))
-  assert.ok(block !== undefined, start)
-  return block[1]!
-}
 
 test('the line of the page for commands passes every setting as it is written', (t) => {
   const [dir, run] = [
@@ -97,24 +89,35 @@ interface TestHost extends ServiceHost {
   readonly ran: string[]
 }
 
-/** A machine in a folder. It has the user nobody only. */
+/** A machine in a folder. It has the user nobody only. @param log of a service that ends at its start; default: it runs */
 function machine(
   t: TestContext,
   {
     fails = '',
     taken = 'none',
+    log,
     ...facts
-  }: Partial<ServiceHost> & { readonly fails?: string; readonly taken?: string } = {},
+  }: Partial<ServiceHost> & { readonly fails?: string; readonly taken?: string; readonly log?: string } = {},
 ): TestHost {
   const ran: string[] = []
   const users = new Set(['nobody'])
+  const root = temporary(t)
+  const start = (name: string) => {
+    const unit = readFileSync(join(root, `etc/systemd/system/${name}.service`), 'utf8')
+    const run = join(root, factsOfUnit(unit).dataDir!, 'run')
+    mkdirSync(run, { recursive: true })
+    writeFileSync(join(run, 'instance.json'), '{"pid":7,"url":"http://127.0.0.1:80"}')
+  }
   return {
-    ...{ hasSystemd: true, isRoot: true, root: temporary(t), ran, ...facts },
+    ...{ hasSystemd: true, isRoot: true, root, ran, ...facts },
     async run(program, args) {
       const line = [program, ...args].join(' ')
       ran.push(line)
       if (fails !== '' && line.includes(fails)) throw new Error('it did not work')
       if (program === 'systemctl' && args[0] === 'cat' && !line.includes(taken)) throw new Error('No files found')
+      if (program === 'systemctl' && args[0] === 'restart' && log === undefined) start(args[1]!)
+      if (program === 'systemctl' && args[0] === 'show') return `MainPID=7\nNRestarts=${log === undefined ? 0 : 1}\n`
+      if (program === 'journalctl') return log!
       if (program === 'useradd') users.add(args.at(-1)!)
       if (program === 'getent' && !users.has(args.at(-1)!)) throw new Error('none')
       return program === 'id' ? String(args[0] === '-u' ? process.getuid!() : process.getgid!()) : ''
@@ -132,13 +135,16 @@ test('an installation makes user, settings and unit, and a second one keeps what
   const host = machine(t)
   const done = await installService(FACTS, host)
   const [unit, settings] = [join(host.root, 'etc/systemd/system/ipid.service'), join(host.root, 'etc/ipid/ipid.env')]
-  assert.deepEqual(done, { unit, createdUser: 'ipid', createdSettings: settings })
+  const running = { url: 'http://127.0.0.1:80', dashboard: undefined }
+  assert.deepEqual(done, { unit, createdUser: 'ipid', createdSettings: settings, running })
   assert.equal(readFileSync(unit, 'utf8'), systemdUnit(FACTS))
   assert.equal(statSync(settings).mode & 0o777, 0o600)
-  assert.deepEqual(host.ran.slice(-3), ['systemctl daemon-reload', 'systemctl enable ipid', 'systemctl restart ipid'])
+  assert.deepEqual(host.ran.slice(-4, -1), [
+    ...['systemctl daemon-reload', 'systemctl enable ipid', 'systemctl restart ipid'],
+  ])
   assert.ok(host.ran.includes(`runuser -u ipid -- ${process.execPath} /opt/ipid/src/ipid.mjs --version`))
   writeFileSync(settings, 'PORT=80\n')
-  assert.deepEqual(await installService({ ...FACTS, root: '/opt/newer' }, host), { unit })
+  assert.deepEqual(await installService({ ...FACTS, root: '/opt/newer' }, host), { unit, running })
   assert.equal(readFileSync(settings, 'utf8'), 'PORT=80\n')
   assert.match(readFileSync(unit, 'utf8'), /\/opt\/newer\/src\/ipid\.mjs start/)
 
@@ -173,6 +179,18 @@ test('what is missing is said before anything is changed', async (t) => {
     installService(FACTS, failing),
     /ipid\.service does not start: it did not work; see journalctl -u ipid/,
   )
+})
+
+test('a service that ends at its start is an error with the reason in its log', async (t) => {
+  const words =
+    '{"level":50,"msg":"PORT 8080: another program listens there"}\n{"level":30,"msg":"stopped"}\nipid.service: Failed\n'
+  for (const [log, reason] of [
+    [words, /tries again every second: PORT 8080: another program listens there\. Mend it, or systemctl stop ipid;/],
+    ['ipid: no Redis is found\nipid.service: Failed\n', /every second: no Redis is found\./],
+    ['', /every second: its log names no reason\./],
+  ] as const) {
+    await assert.rejects(installService(FACTS, machine(t, { log })), { name: 'StartupError', message: reason })
+  }
 })
 
 const factsFor = (flags: ServiceFlags, host: ServiceHost) =>

@@ -46,13 +46,22 @@ export function serviceCommand(context: CliContext): Command {
       const done = await installService(facts, host)
       if (flags.json) return printJson(context.stdout, { ...done, ...facts, installed: true })
       const { name, user, dataDir, environmentFile, root } = facts
+      const { running } = done
+      const command = `sudo -u ${user} env DATA_DIR=${shellWord(dataDir)} ${shellWord(join(root, 'ipid'))}`
       const lines = [
-        `${name}.service runs, and starts with the machine: ${done.unit}`,
+        `${name}.service ${running ? 'runs' : 'still starts (its log says how far it is)'}, and starts with the machine: ${done.unit}`,
+        ...(running?.url === undefined ? [] : [`API: ${running.url}`]),
+        ...(running?.dashboard === undefined
+          ? []
+          : [`dashboard: ${running.dashboard}; ${command} dashboard prints a link that signs you in`]),
+        ...(done.firstKeyFile === undefined
+          ? []
+          : [`first key, of the tenant demo: sudo cat ${shellWord(done.firstKeyFile)}`]),
         ...(done.createdUser === undefined ? [] : [`user: ${user}, which was made`]),
         `data: ${dataDir}`,
         `settings: ${environmentFile}; then systemctl restart ${name}`,
         `log: journalctl -u ${name} -f`,
-        `commands: sudo -u ${user} env DATA_DIR=${shellWord(dataDir)} ${shellWord(join(root, 'ipid'))} status`,
+        `commands: ${command} status`,
       ]
       for (const line of lines) printLine(context.stdout, line)
     })
