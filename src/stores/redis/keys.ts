@@ -91,6 +91,11 @@ export const keys = {
   rejectedBytesOf: (tenantId: string) => `{batch}:rejected:${tenantId}`,
   /** Sorted set: ended jobs of that hash, by the time at which their rejected lines expire, milliseconds; expires. */
   rejectedUntil: (tenantId: string) => `{batch}:rejected-until:${tenantId}`,
+  /**
+   * Hash: tenant → `all` of that hash, `*all`: their sum, and `*swept_at`: when what had expired of all tenants was last freed, milliseconds;
+   * expires.
+   */
+  rejectedBytes: () => '{batch}:rejected-bytes',
   /** Sorted set: ended jobs, `TENANT JOB`, by the time at which their records expire, milliseconds. */
   endedBatches: () => '{batch}:ended',
   /** String: the number of chunks of a job that is being uploaded; expires after the upload has died. */
