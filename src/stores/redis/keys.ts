@@ -76,6 +76,10 @@ export const keys = {
   bulkJobPattern: () => '{bulk}:job:*',
   /** Sorted set: the open bulk lookup jobs of a tenant. The score is when a reservation without a job ends, milliseconds. */
   openBulkJobsOf: (tenantId: string) => `{bulk}:open:${tenantId}`,
+  /** Sorted set: the ended bulk lookup jobs of a tenant, `JOB BYTES`, by the time at which they expire, milliseconds; expires with the last. */
+  endedBulkJobsOf: (tenantId: string) => `{bulk}:ended:${tenantId}`,
+  /** String: the sum of these bytes; expires with them. An erased job counts until it would have expired. */
+  bulkBytesOf: (tenantId: string) => `{bulk}:bytes:${tenantId}`,
 
   /** Hash: batch job that is being uploaded, queued or running → its tenant. */
   openJobs: () => '{batch}:open',
