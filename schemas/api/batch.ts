@@ -2,8 +2,9 @@ import { type Static, Type } from 'typebox'
 
 /**
  * Limits of an upload. A line longer than `lineMaxBytes` is a bad line. The last three limit a CSV header, and so the size of a row
- * as NDJSON. `rejectedHours`: how long rejected lines are kept after the end of their job; the next three limit them for a job, the bytes
- * (compressed) also for a tenant. `rejectedTextMaxBytes`: of the text of one of them.
+ * as NDJSON. `rejectedHours`: how long rejected lines are kept after the end of their job; the next four limit them for a job, the bytes
+ * (compressed) also for a tenant, and for all tenants: one gets at most a quarter of what the others leave free, and without others
+ * `rejectedTenantBytesMax`. `rejectedTextMaxBytes`: of the text of one of them.
  */
 export const BATCH_LIMITS = {
   bodyMaxBytes: 104_857_600,
@@ -17,6 +18,7 @@ export const BATCH_LIMITS = {
   rejectedLinesMax: 100_000,
   rejectedBytesMax: 16_777_216,
   rejectedTenantBytesMax: 67_108_864,
+  rejectedAllBytesMax: 268_435_456,
   rejectedTextMaxBytes: 65_536,
   columnsMax: 2_000,
   columnNameMaxChars: 256,
@@ -169,7 +171,8 @@ export const BatchJob = Type.Object(
         description:
           'An extension: what `GET /v1/ingest/batch/{job_id}/rejected` answers; null when it is no longer kept. ' +
           `At most the first ${BATCH_LIMITS.rejectedLinesMax} lines and ${BATCH_LIMITS.rejectedBytesMax / 2 ** 20} MiB of a job, and ` +
-          `${BATCH_LIMITS.rejectedTenantBytesMax / 2 ** 20} MiB of a tenant, both compressed, are kept`,
+          `${BATCH_LIMITS.rejectedTenantBytesMax / 2 ** 20} MiB of a tenant, both compressed, are kept, and fewer while tenants together have nearly ` +
+          `${BATCH_LIMITS.rejectedAllBytesMax / 2 ** 20} MiB`,
       },
     ),
     cancelled: Type.Boolean({ description: 'An extension: the tenant cancelled it; its status is then `failed`' }),

@@ -2,8 +2,11 @@ import { type Static, Type } from 'typebox'
 import { BatchStatus, LABEL_MAX_CHARS } from './batch.ts'
 import { LookupChoices, LookupQuota, LookupResult } from './lookup.ts'
 
-/** Limits of one bulk lookup. `ipMaxChars`: what a result repeats of a text that is no address; addresses are shorter. */
-export const BULK_LIMITS = { ipsMax: 512, bodyMaxBytes: 1_048_576, ipMaxChars: 64 } as const
+/**
+ * Limits of one bulk lookup. `ipMaxChars`: what a result repeats of a text that is no address; addresses are shorter. `keptBytesMax`: of the
+ * ended jobs of a tenant, with their compressed results.
+ */
+export const BULK_LIMITS = { ipsMax: 512, bodyMaxBytes: 1_048_576, ipMaxChars: 64, keptBytesMax: 134_217_728 } as const
 
 /** The way a bulk lookup is answered. */
 export const BulkMode = Type.Enum(['sync', 'async'], { description: 'sync when it is left out' })

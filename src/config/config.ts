@@ -47,6 +47,11 @@ export function usesSecret(roles: readonly string[], name: SettingName): boolean
   return roles.some((role) => users.includes(role))
 }
 
+/** Whether one of the roles uses a bucket, and so the credentials of S3. */
+export function usesBuckets(roles: readonly string[]): boolean {
+  return roles.some((role) => USERS_OF_BUCKETS.includes(role))
+}
+
 /** The settings for a process with these roles: without the secrets that none of them uses. */
 export function configOfRoles<C extends Settings>(config: C, roles: readonly string[]): C {
   const unused = (Object.keys(USERS_OF_SECRETS) as SettingName[]).filter((name) => !usesSecret(roles, name))
@@ -65,8 +70,8 @@ export function environmentOfRoles(
 ): Environment {
   const settings: readonly Setting<unknown>[] = [...Object.values(SETTINGS), ...own]
   const secrets = new Set(settings.flatMap((setting) => (setting.holdsSecret ? [setting.env] : [])))
-  const usesBuckets = roles.some((role) => USERS_OF_BUCKETS.includes(role))
-  const isKept = (name: string) => !secrets.has(name) && (usesBuckets || !AWS_VARIABLE.test(name))
+  const mayUseBuckets = usesBuckets(roles)
+  const isKept = (name: string) => !secrets.has(name) && (mayUseBuckets || !AWS_VARIABLE.test(name))
   return Object.fromEntries(Object.entries(env).filter(([name]) => isKept(name)))
 }
 

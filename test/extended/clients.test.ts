@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Ipid, type VisitorEvent } from '../../src/client/typescript/index.ts'
+import { connectRedis } from '../../src/stores/redis/connect.ts'
+import { keys } from '../../src/stores/redis/keys.ts'
+import { keysLike } from '../../src/stores/redis/nodes.ts'
 import {
   CLIENTS,
   type Ends,
@@ -68,6 +71,9 @@ test('what the clients report as delivered is stored once', async (t) => {
     await named('when the process exits, and is killed', ended)
   }
   await step('a compressed file is uploaded while it is read, and stored once', (t) => uploaded(t, instance))
+  await step('a bulk lookup becomes one job, and its results are those of the same addresses at once', (t) =>
+    bulkJob(t, instance, proxy),
+  )
   await step('an unknown key is told before a large file is sent', (t) => refused(t, instance))
   assert.equal(await instance.stop(), 0)
 })
@@ -211,6 +217,37 @@ print(upload["received"], job["status"], job["result_summary"]["processed"])`
     const stored = await storedIds(instance, name)
     assert.deepEqual([stored.length, new Set(stored).size], [count, count])
   }
+}
+
+async function bulkJob(t: TestContext, instance: TestInstance, proxy: FaultyProxy): Promise<void> {
+  if (PYTHON === undefined) return t.diagnostic('there is no python3')
+  const key = instance.apiKey
+  // The first attempt makes the job, and its answer is lost.
+  proxy.faults.push({ cutAnswerAfterBytes: 0 })
+  const lines = `ips = ["17.0.0.1", "nonsense"]
+accepted = client.bulk(ips, mode="async", label="crm", fields=["business_name"])
+job = client.bulk_job(accepted["job_id"])
+while job["status"] not in ("completed", "failed"):
+    time.sleep(0.05)
+    job = client.bulk_job(accepted["job_id"])
+print(accepted["status"], job["status"], job["label"], job["progress_total"])
+print(job["results"] == client.bulk(ips, fields=["business_name"]), len(job["results"]))
+try:
+    client.bulk(ips, label="crm")
+except ValueError as error:
+    print(error)`
+  const { stdout } = await runPython({ key, url: proxy.url, dir: instance.dir }, `import time\n${lines}`)
+  assert.equal(stdout, 'queued completed crm 2\nTrue 2\nlabel and idempotency_key are for mode="async"\n')
+  assert.deepEqual(proxy.faults, [], 'the fault happened')
+  const redis = connectRedis(instance.ready.redis_url, { name: 'test', kind: 'request' })
+  t.after(() => redis.disconnect())
+  await until(
+    () => redis.ping(),
+    (answer) => answer === 'PONG',
+  )
+  let jobs = 0
+  for await (const _ of keysLike(redis, keys.bulkJobPattern())) jobs++
+  assert.equal(jobs, 1, 'the repeat made no second job')
 }
 
 async function refused(t: TestContext, instance: TestInstance): Promise<void> {

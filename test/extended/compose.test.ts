@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { ROLES, readConfig, readRoles, usesSecret } from '../../src/config/config.ts'
+import { ROLES, readConfig, readRoles, usesBuckets, usesSecret } from '../../src/config/config.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
 import { temporaryFolder } from '../support/enrichment-data.ts'
@@ -70,13 +70,18 @@ test('the services together have every role once, and their variables are accept
   }
 })
 
-test('the services that archive, write exports and show their place have the bucket of ARCHIVE_URL', () => {
-  const names = ['ARCHIVE_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']
-  const having = ours.filter(({ environment = {} }) => names.every((name) => name in environment))
-  assert.deepEqual(having.map(rolesOf).sort(), ['archive', 'dashboard', 'sink'])
-  // Without a bucket, files must survive a new container.
-  for (const name of ['archive', 'sink'])
-    assert.ok(file.services[name]!.volumes!.includes('archive:/data/archive'), name)
+test('the services that use the archive have its place, and those that use a bucket its credentials', () => {
+  const having = (name: string) => ours.filter(({ environment = {} }) => name in environment).map(rolesOf)
+  assert.deepEqual(having('ARCHIVE_URL').sort(), ['archive', 'dashboard', 'ingress', 'sink'])
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])
+    assert.deepEqual(having(name).sort(), ROLES.filter((role) => usesBuckets([role])).sort(), name)
+  // Without a bucket, files survive a new container, and the service that answers about events only reads them.
+  for (const service of ours) {
+    const mounted = service.volumes!.find((volume) => volume.startsWith('archive:'))
+    const role = rolesOf(service)
+    const expected = role === 'ingress' ? 'archive:/data/archive:ro' : 'archive:/data/archive'
+    assert.equal(mounted, having('ARCHIVE_URL').includes(role) ? expected : undefined, role)
+  }
 })
 
 test('the service that writes scheduled backups is given their settings, and keeps those of a folder', () => {

@@ -14,7 +14,7 @@ import type { PodDisruptionBudget } from 'kubernetes-types/policy/v1.d.ts'
 import { Registry } from 'prom-client'
 import { parse, parseAllDocuments } from 'yaml'
 import { ingest } from '../../pipelines/ingest.ts'
-import { ROLES, type Role, readConfig, usesSecret } from '../../src/config/config.ts'
+import { ROLES, type Role, readConfig, usesBuckets, usesSecret } from '../../src/config/config.ts'
 import type { Setting } from '../../src/config/setting.ts'
 import { SETTINGS, type SettingName } from '../../src/config/settings.ts'
 import { createStoreMetrics } from '../../src/operations/status/metrics.ts'
@@ -150,20 +150,21 @@ test('a role gets the secrets that it uses, and files hold none', () => {
   assert.ok(![...base, ...others].some(({ kind }) => (kind as string) === 'Secret'))
 })
 
-test('the roles that write files have a bucket, and do not start without one', () => {
-  const names = ['ARCHIVE_URL', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']
-  const having = deployments.filter((deployment) => {
-    const { env = [] } = containerOf(deployment)
-    const found = env.filter(({ name }) => names.includes(name))
-    if (found.length === 0) return false
-    assert.equal(found.length, names.length)
-    assert.ok(!found.find(({ name }) => name === 'ARCHIVE_URL')!.valueFrom!.configMapKeyRef!.optional)
-    assert.equal(podOf(deployment).serviceAccountName, 'ipid-bucket')
-    return true
-  })
-  assert.deepEqual(having.map(roleOf).sort(), ['archive', 'dashboard', 'sink'])
-  for (const deployment of deployments.filter((one) => !having.includes(one)))
-    assert.equal(podOf(deployment).serviceAccountName, 'ipid')
+test('the roles that use the archive do not start without a bucket, and those that use any have its account', () => {
+  const has = (deployment: Deployment, name: string) => containerOf(deployment).env!.find((one) => one.name === name)
+  const having = (name: string) =>
+    deployments
+      .filter((one) => has(one, name) !== undefined)
+      .map(roleOf)
+      .sort()
+  assert.deepEqual(having('ARCHIVE_URL'), ['archive', 'dashboard', 'ingress', 'sink'])
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])
+    assert.deepEqual(having(name), ROLES.filter((role) => usesBuckets([role])).sort(), name)
+  for (const deployment of deployments) {
+    assert.ok(!has(deployment, 'ARCHIVE_URL')?.valueFrom?.configMapKeyRef?.optional)
+    const account = usesBuckets([roleOf(deployment)]) ? 'ipid-bucket' : 'ipid'
+    assert.equal(podOf(deployment).serviceAccountName, account)
+  }
 })
 
 test('the probes are those that the page about operations names', () => {
@@ -265,7 +266,7 @@ test('policies open the ports of pods, and the way out to public addresses for s
   assert.deepEqual([...policies.keys()], ['ipid', 'ipid-gateway', 'ipid-outside'])
   assert.deepEqual(policies.get('ipid')!.policyTypes, ['Ingress', 'Egress'])
   const { matchExpressions } = policies.get('ipid-outside')!.podSelector!
-  assert.deepEqual(matchExpressions![0]!.values, ['sink', 'batch', 'archive', 'dashboard'])
+  assert.deepEqual(matchExpressions![0]!.values, ['ingress', 'sink', 'batch', 'archive', 'dashboard'])
   const [ipv4, ipv6] = policies.get('ipid-outside')!.egress![0]!.to!.map(({ ipBlock }) => ipBlock!)
   assert.ok(ipv4!.except!.includes('169.254.0.0/16') && ipv6!.except!.includes('fe80::/10'))
   for (const name of ['ipid', 'ipid-gateway'])

@@ -186,6 +186,57 @@ test('a chunk in hand of a cancelled job reserves no bytes, and what a lost job 
   assert.deepEqual(Object.keys(await client.hgetall(bytes)).sort(), ['all', jobId].sort())
 })
 
+test('rejected lines of all tenants together are bounded, and a full bound leaves jobs as they are', async (t) => {
+  const { redis, client, jobs } = await startBatch(t)
+  const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)
+  const stopFeeder = await startFeeder(redis)
+  const { rejectedAllBytesMax: maxBytes, rejectedTenantBytesMax } = BATCH_LIMITS
+  assert.equal(rejectedTenantBytesMax, maxBytes / 4)
+  const all = keys.rejectedBytes()
+  const bytesOf = async () => ((await client.hgetall(all)) ?? {}) as Record<string, string>
+  const keep = async (tenant: string, bytes: number) => {
+    await client.hset(keys.rejectedBytesOf(tenant), 'all', bytes, 'kept', bytes)
+    await client.zadd(keys.rejectedUntil(tenant), Date.now() + 3_600_000, 'kept')
+    await client.hset(all, tenant, bytes)
+    await client.hincrby(all, '*all', bytes)
+  }
+  const text = 'nonsense\n{"ip":"192.0.2.1"}'
+  const send = async () => {
+    const jobId = await upload(jobs, 'acme', text)
+    const { rejected, stored, result_summary } = await completed(client, jobs, 'acme', jobId)
+    assert.deepEqual([rejected, stored, result_summary!.processed], [1, 1, 2])
+    const { kept, complete } = await rejectedOf(jobs, 'acme', jobId)
+    return { jobId, kept, complete }
+  }
+  await keep('large', maxBytes - 100)
+  const { jobId: first, ...none } = await send()
+  assert.deepEqual(none, { kept: 0, complete: false })
+  assert.equal(await client.exists(keys.jobRejected(first)), 0)
+
+  // The lines of that tenant expire, and a fail-over brought a removed one back.
+  await client.zadd(keys.rejectedUntil('large'), 1, 'kept')
+  await client.hset(all, 'removed', 1)
+  await client.hincrby(all, '*all', 1)
+  assert.equal((await send()).kept, 0, 'the others are looked through again only after a while')
+  await client.hdel(all, '*swept_at')
+  const { kept, complete } = await send()
+  assert.deepEqual([kept, complete], [1, true])
+  const { acme, '*all': sum, '*swept_at': _, ...others } = await bytesOf()
+  assert.deepEqual([others, sum, acme], [{}, acme, await client.hget(keys.rejectedBytesOf('acme'), 'all')])
+  const ttlMs = await client.pttl(all)
+  assert.ok(ttlMs > 0 && ttlMs <= RECORD_TTL_MS)
+
+  // A tenant gets a quarter of what others leave free, so that one is always left for the next.
+  await client.hset(all, '*swept_at', Date.now() + 60_000)
+  await keep('half', maxBytes / 2)
+  await client.hset(keys.rejectedBytesOf('acme'), 'all', maxBytes / 8, 'open', maxBytes / 8)
+  await client.zadd(keys.rejectedUntil('acme'), Date.now() + 3_600_000, 'open')
+  assert.equal((await send()).kept, 0)
+  await client.hset(keys.rejectedBytesOf('acme'), 'all', maxBytes / 8 - 1_000, 'open', maxBytes / 8 - 1_000)
+  assert.equal((await send()).kept, 1)
+  await Promise.all([stopFeeder(), worker.stop()])
+})
+
 test('an erasure removes the texts of rejected lines, and the removal of a tenant all of them', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const stopFeeder = await startFeeder(redis, 1_000_000, { check })

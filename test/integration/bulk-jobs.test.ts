@@ -65,6 +65,45 @@ test('of long texts that are no addresses, Redis and the answer have the start',
   assert.equal(now, expected.map((result) => `${JSON.stringify(result)}\n`).join(''))
 })
 
+test('a tenant whose kept results take too many bytes gets no further job until one expires', async (t) => {
+  const redis = await startTestRedis(t)
+  const { submit, completed, client, used } = await startIngress(t, redis, { keptBytesMax: 2 ** 11 })
+  await startWorker(t, redis)
+  const send = async (tenant?: string) => await submit({ ips: addresses(5) }, tenant)
+  const ids: string[] = []
+  for (let i = 0; i < 2; i++) {
+    const { status, json } = await send()
+    assert.equal(status, 202)
+    await completed(json.job_id)
+    ids.push(json.job_id)
+  }
+  const refused = await send()
+  assert.deepEqual(
+    [refused.status, refused.json.detail?.split(':')[0]],
+    [429, 'results of bulk lookup jobs take 0.001953125 MiB already, and are kept for 24 hours'],
+  )
+  const seconds = Number(refused.headers.get('retry-after'))
+  assert.ok(seconds > 86_000 && seconds <= 86_400, String(seconds))
+  assert.equal(await used(), 10, 'a refused job takes no quota')
+  const { status, json } = await send('other')
+  assert.equal(status, 202)
+  await completed(json.job_id, 'other')
+
+  // The list has what Redis holds, and what expires makes room.
+  const kept = keys.endedBulkJobsOf('acme')
+  const members = await client.zrange(kept, '0', '-1')
+  assert.deepEqual(members.map((member) => member.split(' ')[0]).sort(), ids.sort())
+  const sum = members.reduce((bytes, member) => bytes + Number(member.split(' ')[1]), 0)
+  assert.equal(Number(await client.get(keys.bulkBytesOf('acme'))), sum)
+  const held = (await client.memory('USAGE', keys.bulkJob(ids[0]!)))!
+  assert.ok(held < sum / 2 + 512, `${held} bytes`)
+  await client.zadd(kept, '1', members[0]!)
+  assert.equal((await send()).status, 202)
+  assert.equal(await client.zscore(kept, members[0]!), null)
+  const ttlMs = await client.pttl(keys.bulkBytesOf('acme'))
+  assert.ok(ttlMs > 86_000_000 && ttlMs <= 86_400_000)
+})
+
 test('a running job reports its progress', async (t) => {
   const redis = await startTestRedis(t)
   const { submit, job, completed } = await startIngress(t, redis)

@@ -28,14 +28,15 @@ const named = {
 export async function startIngress(
   t: TestContext,
   redis: TestRedis,
-  options: { openMax?: number; clock?: { now(): number } } = {},
+  options: { openMax?: number; keptBytesMax?: number; clock?: { now(): number } } = {},
 ) {
   const client = quiet(connectRedis(redis.url, { name: 'test-requests', kind: 'request', timeoutMs: 1_000 }))
   t.after(() => client.disconnect())
   await once(client, 'ready')
   const clock = options.clock ?? handClock()
   const quota = new SharedLimit(DAILY_LOOKUPS, new RedisTokenCounters(client), clock)
-  const bulkJobs = new RedisBulkJobs({ client, openMax: options.openMax ?? 10 })
+  const { openMax = 10, keptBytesMax } = options
+  const bulkJobs = new RedisBulkJobs({ client, openMax, ...(keptBytesMax !== undefined && { keptBytesMax }) })
   const { url } = await startHttp(t, { authenticator: named, quota, bulkJobs, lookups: new TestLookups() })
   const request = (path: string, init: RequestInit = {}, tenant = 'acme') =>
     fetch(url + path, { ...init, headers: { 'x-api-key': tenant, ...init.headers } })

@@ -37,7 +37,7 @@ export interface TestInstance {
   pids(): { main: number; redis: number[]; others: number[] }
   /** Sends a signal to a running process, SIGKILL unless another is named, and returns its id; fails when there is none. */
   kill(victim: (typeof VICTIMS)[number], signal?: NodeJS.Signals): number
-  /** `kill -9` of the main process, then the same start again. */
+  /** `kill -9` of the main process unless it has ended, then the same start again. */
   restart(): Promise<void>
   /** Sends SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>
@@ -144,9 +144,11 @@ export async function startInstance(
       return pid
     },
     async restart() {
-      const gone = once(child, 'exit')
-      child.kill('SIGKILL')
-      await gone
+      if (child.exitCode === null && child.signalCode === null) {
+        const gone = once(child, 'exit')
+        child.kill('SIGKILL')
+        await gone
+      }
       const next = await launch()
       child = next.child
       ready = next.ready

@@ -15,11 +15,22 @@ const LOOK_BACK_MS = 6 * 86_400_000
 /** The clock of Redis may go back a little after a fail-over. */
 const OVERLAP_MS = 60_000
 
+/** An alert has its turn every few seconds. One that has none was paused or removed; should it come back, it looks back again. */
+const FORGET_MS = 3_600_000
+
+interface ReportedUntil {
+  /** The start of the alert. */
+  readonly since: string
+  readonly place: EndedPlace
+  readonly atMs: number
+}
+
 /** Finds the jobs that alerts report: each once, by the same record as occurrences of companies. */
 export class JobReporter {
   readonly #options: JobReporterOptions
-  /** The next place to read, by alert and its start. A new process looks back again. */
-  readonly #places = new Map<string, EndedPlace>()
+  /** Where each alert goes on. A new process looks back again. */
+  readonly #places = new Map<string, ReportedUntil>()
+  #prunedMs = 0
 
   constructor(options: JobReporterOptions) {
     this.#options = options
@@ -32,10 +43,12 @@ export class JobReporter {
   async report(alert: FiringAlert, context: MessageContext): Promise<{ recorded: RecordResult; isMore: boolean }> {
     const { jobs, occurrences, clock } = this.#options
     const { id, tenantId, active_since: since } = alert
-    const name = `${id} ${since}`
     const startMs = Date.parse(since)
-    const earliestMs = Math.max(startMs, clock.now() - LOOK_BACK_MS)
-    const place = this.#places.get(name) ?? { atMs: earliestMs, skip: 0 }
+    const nowMs = clock.now()
+    const earliestMs = Math.max(startMs, nowMs - LOOK_BACK_MS)
+    this.#prune(nowMs)
+    const until = this.#places.get(id)
+    const place = until?.since === since ? until.place : { atMs: earliestMs, skip: 0 }
     const page = await jobs.page(tenantId, place.atMs < earliestMs ? { atMs: earliestMs, skip: 0 } : place)
     const found: Occurrence[] = []
     for (const { jobId, releasedMs } of page.jobs) {
@@ -50,8 +63,15 @@ export class JobReporter {
     const recorded = await occurrences.record(alert, await occurrences.unreported(id, found), clock.now())
     if (typeof recorded !== 'number') return { recorded, isMore: false }
     const { next, isLast } = page
-    this.#places.set(name, isLast ? { atMs: next.atMs - OVERLAP_MS, skip: 0 } : next)
+    this.#places.set(id, { since, place: isLast ? { atMs: next.atMs - OVERLAP_MS, skip: 0 } : next, atMs: nowMs })
     return { recorded, isMore: !isLast }
+  }
+
+  /** Forgets alerts without a turn, at most once in that time. */
+  #prune(nowMs: number): void {
+    if (nowMs - this.#prunedMs < FORGET_MS) return
+    this.#prunedMs = nowMs
+    for (const [id, { atMs }] of this.#places) if (nowMs - atMs >= FORGET_MS) this.#places.delete(id)
   }
 }
 

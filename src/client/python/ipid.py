@@ -40,6 +40,7 @@ from typing import (
     Union,
     cast,
     get_args,
+    overload,
 )
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -145,6 +146,24 @@ class LookupResult(TypedDict, total=False):
     status: Literal["ok", "insufficient_quality", "invalid_ip"]
     data: Dict[str, Union[str, int, float]]
     partial: List[str]
+
+
+class AcceptedBulk(TypedDict):
+    """A bulk lookup that was queued as a job."""
+
+    job_id: str
+    status: Literal["queued"]
+
+
+class BulkJob(TypedDict, total=False):
+    """A bulk lookup as a job. `results` is None until it is completed. Newer services may send further fields."""
+
+    job_id: str
+    status: Literal["queued", "running", "completed", "failed"]
+    progress_current: int
+    progress_total: int
+    label: str
+    results: Optional[List[LookupResult]]
 
 
 class Quota(TypedDict):
@@ -1121,21 +1140,60 @@ class Client:
         """
         return cast(Lookup, self._call("POST", "/v1/lookup", {**options, "ip": ip}))
 
-    def bulk(self, ips: Sequence[str], **options: Any) -> List[LookupResult]:
-        """Looks up to 512 addresses up, and returns their results in the same order. Options as of `lookup`."""
+    @overload
+    def bulk(self, ips: Sequence[str], *, mode: Literal["sync"] = "sync", **options: Any) -> List[LookupResult]: ...
 
-        def read(answer: _Answer) -> List[LookupResult]:
+    @overload
+    def bulk(
+        self,
+        ips: Sequence[str],
+        *,
+        mode: Literal["async"],
+        label: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        **options: Any,
+    ) -> AcceptedBulk: ...
+
+    def bulk(
+        self,
+        ips: Sequence[str],
+        *,
+        mode: Literal["sync", "async"] = "sync",
+        label: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        **options: Any,
+    ) -> Union[List[LookupResult], AcceptedBulk]:
+        """Looks up to 512 addresses up, and returns their results in the same order. Options as of `lookup`.
+
+        With `mode="async"` returns a job at once, which `bulk_job` reads. `label`: a name for it. All attempts have one key, so they make one
+        job. Give an `idempotency_key` of your own to send it again after an error, within 24 hours, without a second job.
+        """
+        is_async = mode == "async"
+        if not is_async and (label is not None or idempotency_key is not None):
+            raise ValueError('label and idempotency_key are for mode="async"')
+
+        def read(answer: _Answer) -> Union[List[LookupResult], AcceptedBulk]:
+            if is_async:
+                return cast(AcceptedBulk, answer.json())
             lines = [line for line in answer.text.split("\n") if line != ""]
             if len(lines) == len(ips):
                 return [_Answer(answer.status, line).json() for line in lines]
             detail = "the answer has not one line for each address"
             raise IpidError("unexpected_answer", detail, status=answer.status)
 
-        body = json.dumps({**options, "ips": list(ips)}).encode()
-        headers = {"content-type": "application/json", "accept": _NDJSON}
+        body = json.dumps({**options, "ips": list(ips), **({} if label is None else {"label": label})}).encode()
+        headers = {"content-type": "application/json"}
+        if is_async:
+            headers["idempotency-key"] = idempotency_key or str(uuid.uuid4())
+        else:
+            headers["accept"] = _NDJSON
         return self._transport.with_retries(
-            self._call_retry_seconds, read, "POST", "/v1/bulk", open_body=lambda: body, headers=headers
+            self._call_retry_seconds, read, "POST", f"/v1/bulk?mode={mode}", open_body=lambda: body, headers=headers
         )
+
+    def bulk_job(self, job_id: str) -> BulkJob:
+        """A bulk lookup that was made with `mode="async"`. Its results are kept for 24 hours after its end."""
+        return cast(BulkJob, self._call("GET", f"/v1/bulk/{_part(job_id)}"))
 
     def upload_file(
         self,

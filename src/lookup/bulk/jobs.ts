@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type BatchStatus, IDEMPOTENCY } from '../../../schemas/api/batch.ts'
+import { BULK_LIMITS } from '../../../schemas/api/bulk.ts'
 import { keyInUse } from '../../http/route/idempotency.ts'
 import { BackpressureError, UnavailableError } from '../../run/errors.ts'
 import { claimName, giveUpName } from '../../stores/redis/claimed-name.ts'
@@ -19,6 +20,8 @@ interface RedisBulkJobsOptions {
   readonly client: RedisClient
   /** Jobs that a tenant may have queued or running. */
   readonly openMax: number
+  /** Bytes of ended jobs from which a tenant gets no further one. Default: `BULK_LIMITS.keptBytesMax`. */
+  readonly keptBytesMax?: number
 }
 
 /** An unused reservation expires after this. */
@@ -27,7 +30,7 @@ const RETRY_AFTER_SECONDS = 5
 const KEY_TTL_MS = IDEMPOTENCY.hours * 3_600_000
 const JOB_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-const reserveBulkJobScript = loadScript(import.meta.url, './reserveBulkJob-1.lua')
+const reserveBulkJobScript = loadScript(import.meta.url, './reserveBulkJob-3.lua')
 const queueBulkJobScript = loadScript(import.meta.url, './queueBulkJob-3.lua')
 const unzip = promisify(gunzip)
 
@@ -43,10 +46,16 @@ export class RedisBulkJobs implements BulkJobs {
   }
 
   async reserve(tenantId: string, key?: string): Promise<BulkReservation> {
-    const { client, openMax } = this.#options
+    const { client, openMax, keptBytesMax = BULK_LIMITS.keptBytesMax } = this.#options
     const jobId = randomUUID()
     const open = keys.openBulkJobsOf(tenantId)
-    const reserved = await answered(reserveBulkJobScript.run(client, [open], [jobId, openMax, RESERVATION_MS]))
+    const names = [open, keys.endedBulkJobsOf(tenantId), keys.bulkBytesOf(tenantId)]
+    const args = [jobId, openMax, RESERVATION_MS, keptBytesMax]
+    const reserved = Number(await answered(reserveBulkJobScript.run(client, names, args)))
+    if (reserved < 0) {
+      const kept = `results of bulk lookup jobs take ${keptBytesMax / 2 ** 20} MiB already, and are kept for 24 hours`
+      throw new BackpressureError(kept, Math.ceil(-reserved / 1_000), 'jobs')
+    }
     if (reserved === 0) {
       throw new BackpressureError(
         `${openMax} bulk lookup jobs are queued or running already`,

@@ -27,12 +27,14 @@ interface Delivery extends BulkDelivery {
 const GROUP = 'bulk'
 /** The record and results of an ended job are kept for a day. */
 const KEEP_MS = 86_400_000
+/** An ended job takes about this beside its results: its key, its other fields, and its place in the list. */
+const RECORD_BYTES = 1_024
 /** A consumer without jobs that did not report for this long is removed. */
 const CONSUMER_IDLE_MS = 3_600_000
 const COMPRESSION_LEVEL = 1
 
 const advanceBulkJobScript = loadScript(import.meta.url, './advanceBulkJob-2.lua')
-const endBulkJobScript = loadScript(import.meta.url, './endBulkJob-3.lua')
+const endBulkJobScript = loadScript(import.meta.url, './endBulkJob-5.lua')
 const deleteIdleConsumersScript = loadScript(import.meta.url, '../../stores/redis/deleteIdleConsumers-1.lua')
 const zip = promisify(gzip)
 
@@ -125,8 +127,10 @@ export class RedisBulkQueue implements BulkQueue {
   }
 
   async #end(job: BulkDelivery, fields: readonly (string | number | Buffer)[]): Promise<boolean> {
-    const names = [keys.bulkJob(job.jobId), keys.bulkJobs(), keys.openBulkJobsOf(job.work.tenantId)]
-    const args = [GROUP, entryOf(job), job.jobId, KEEP_MS, ...fields]
+    const { tenantId } = job.work
+    const ofTenant = [keys.openBulkJobsOf(tenantId), keys.endedBulkJobsOf(tenantId), keys.bulkBytesOf(tenantId)]
+    const names = [keys.bulkJob(job.jobId), keys.bulkJobs(), ...ofTenant]
+    const args = [GROUP, entryOf(job), job.jobId, KEEP_MS, RECORD_BYTES, ...fields]
     return (await endBulkJobScript.run(this.#options.client, names, args)) === 1
   }
 

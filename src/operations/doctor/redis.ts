@@ -13,13 +13,10 @@ import { assertNoRestore } from '../../stores/redis/restore-mark.ts'
 import { COMPACT_MAX } from '../status/redis/dedup.ts'
 import { infoValue, readServers } from '../status/redis/servers.ts'
 import type { RedisStatus } from '../status/system-status.ts'
-import { redisRisks } from '../status/verdict.ts'
+import { MEMORY_SHARE_HIGH, redisRisks } from '../status/verdict.ts'
 import { bytesText } from '../status/words.ts'
 import { type Finding, findingsOf, type Level } from './finding.ts'
 import { problemOf } from './run-checks.ts'
-
-/** Intake closes at `INTAKE_MEMORY_SHARE_MAX`, so this leaves time to act. */
-const USED_SHARE_WISE = 0.7
 
 export interface RedisSubject {
   readonly client: RedisClient
@@ -69,7 +66,7 @@ function memoryOf({ used_bytes: used, max_bytes: max, used_share: share }: Redis
   const seen = `${bytesText(used)} of ${bytesText(max)} used`
   const remedy = 'raise maxmemory (embedded: REDIS_MAX_MEMORY), and see the queues in "./ipid status"'
   if (share > INTAKE_MEMORY_SHARE_MAX) return [problem(seen, 'Intake is closed: requests are answered 429.', remedy)]
-  if (share > USED_SHARE_WISE) {
+  if (share > MEMORY_SHARE_HIGH) {
     const closes = `${Math.round(INTAKE_MEMORY_SHARE_MAX * 100)} %`
     return [risk(seen, `At ${closes} intake closes, and requests are answered 429.`, remedy)]
   }

@@ -17,6 +17,8 @@ import { ageText, backupProblem, bytesText, daysProblem, exportsText } from './w
 
 /** Errors last as long as the minute whose work a status shows. A lasting problem has a fact of its own. */
 const FRESH_MS = 60_000
+/** Share of Redis' `maxmemory` that leaves time to act before intake closes. `IpidRedisMemory` in alerts.yml has the same. */
+export const MEMORY_SHARE_HIGH = 0.7
 
 type Found = Omit<SystemStatus, 'verdict'>
 
@@ -113,8 +115,10 @@ function warnings(status: Found, redis: RedisStatus, nowMs: number): Fact[] {
   for (const { name, skew_ms: skew } of status.clocks) {
     add('clock', `the clock of ${name} is ${ageText(Math.abs(skew))} ${skew < 0 ? 'behind' : 'ahead of'} that of Redis`)
   }
-  if (redis.used_share > INTAKE_MEMORY_SHARE_MAX) {
-    add('redis-full', `Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, so intake is closed`)
+  if (redis.used_share > MEMORY_SHARE_HIGH) {
+    const isClosed = redis.used_share > INTAKE_MEMORY_SHARE_MAX
+    const effect = isClosed ? 'so intake is closed' : `and intake closes at ${INTAKE_MEMORY_SHARE_MAX * 100} %`
+    add('redis-full', `Redis uses ${bytesText(redis.used_bytes)} of ${bytesText(redis.max_bytes)}, ${effect}`)
   }
   for (const { name, seen, why } of redisRisks(redis)) {
     // Then Redis refuses writes, which is reported already.

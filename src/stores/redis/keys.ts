@@ -76,6 +76,10 @@ export const keys = {
   bulkJobPattern: () => '{bulk}:job:*',
   /** Sorted set: the open bulk lookup jobs of a tenant. The score is when a reservation without a job ends, milliseconds. */
   openBulkJobsOf: (tenantId: string) => `{bulk}:open:${tenantId}`,
+  /** Sorted set: the ended bulk lookup jobs of a tenant, `JOB BYTES`, by the time at which they expire, milliseconds; expires with the last. */
+  endedBulkJobsOf: (tenantId: string) => `{bulk}:ended:${tenantId}`,
+  /** String: the sum of these bytes; expires with them. An erased job counts until it would have expired. */
+  bulkBytesOf: (tenantId: string) => `{bulk}:bytes:${tenantId}`,
 
   /** Hash: batch job that is being uploaded, queued or running → its tenant. */
   openJobs: () => '{batch}:open',
@@ -91,6 +95,11 @@ export const keys = {
   rejectedBytesOf: (tenantId: string) => `{batch}:rejected:${tenantId}`,
   /** Sorted set: ended jobs of that hash, by the time at which their rejected lines expire, milliseconds; expires. */
   rejectedUntil: (tenantId: string) => `{batch}:rejected-until:${tenantId}`,
+  /**
+   * Hash: tenant → `all` of that hash, `*all`: their sum, and `*swept_at`: when what had expired of all tenants was last freed, milliseconds;
+   * expires.
+   */
+  rejectedBytes: () => '{batch}:rejected-bytes',
   /** Sorted set: ended jobs, `TENANT JOB`, by the time at which their records expire, milliseconds. */
   endedBatches: () => '{batch}:ended',
   /** String: the number of chunks of a job that is being uploaded; expires after the upload has died. */

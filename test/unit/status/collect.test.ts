@@ -158,6 +158,11 @@ test('each problem that needs an operator has a verdict', async () => {
     printed((out) => printStatus(out, withExports)),
     /^exports +5, 1 failed, 1 late: Weekly of acme, Daily of other; s3:\/\/lists: AccessDenied$/m,
   )
+  const filling = { ...REDIS, used_bytes: 71, used_share: 0.71 }
+  assert.equal(
+    (await verdict({ redis: async () => filling })).text,
+    'warning: Redis uses 71 B of 100 B, and intake closes at 85 %',
+  )
   const full = { ...REDIS, used_bytes: 90, used_share: 0.9, append_only: false, evicts: true }
   assert.match(
     (await verdict({ redis: async () => full })).text,

@@ -15,7 +15,7 @@ import { createSupervisorMetrics } from '../../../src/telemetry/process-metrics.
 import type { CliContext } from '../../../src/terminal/context.ts'
 import { readDocument } from '../../support/documents.ts'
 import { silent } from '../../support/pipeline.ts'
-import { ipidCommandsIn, PARTS, RUNBOOK, runbookSections } from '../../support/runbook.ts'
+import { ipidCommandsIn, linesWith, PARTS, promisesOf, RUNBOOK, runbookSections } from '../../support/runbook.ts'
 
 /* Checks the dashboard, the alert rules and the runbook against the metrics of the processes and the command line. */
 
@@ -217,9 +217,23 @@ test('every command and metric that the runbook names exists', async (t) => {
   )
 })
 
-test('the first step of a section is a command of ipid', () => {
-  for (const { alert, parts } of runbookSections()) {
-    const first = new Map(parts).get('First') ?? ''
-    assert.match(first, /^`\.\/ipid /, alert)
-  }
+test('the first step of a section is a command of ipid, and says what it prints', () => {
+  for (const section of runbookSections()) assert.doesNotThrow(() => promisesOf(section), section.alert)
+  const said = (text: string) => promisesOf({ alert: 'A', severity: 'info', parts: [['First', text]] })
+  const phrases = [['down', 'full'], ['N errors']]
+  assert.deepEqual(said('`./ipid status`. It has *down* or *full*, and *N errors*.'), {
+    command: './ipid status',
+    phrases,
+  })
+  assert.throws(() => said('`./ipid status`. It has `down`.'), /^Error: A: no command, or nothing that it prints$/)
+})
+
+test('a phrase of the runbook is found in the lines that have it', () => {
+  const output =
+    'ok: nothing waits\nenriched  live  clickhouse  0  12  1,100  3.2 s\nlast minute  7 requests, 0 of them 429\n'
+  const [, queue, minute] = output.split('\n')
+  assert.deepEqual(linesWith('enriched live clickhouse … N', output), [queue])
+  assert.deepEqual(linesWith('N requests, …', output), [minute])
+  assert.deepEqual(linesWith('… N of them 429', output), [], '0 is no N')
+  assert.deepEqual(linesWith('N of … live', output), [], 'in their order')
 })

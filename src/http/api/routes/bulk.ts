@@ -167,7 +167,7 @@ const operation: Operation = {
     'mode=sync streams one line of JSON for each address, in their order, as fast as it is read, or one JSON text where accept ' +
     'prefers application/json. mode=async queues a job, ' +
     'whose results are kept for 24 hours. The options hold for each address. Every valid address counts 1 toward the daily ' +
-    'quota; a request that would exceed it is refused as a whole, 429. An Idempotency-Key is for mode=async. A body has at most 1 MiB. The number of queued and running jobs of a tenant is limited.',
+    'quota; a request that would exceed it is refused as a whole, 429. An Idempotency-Key is for mode=async. A body has at most 1 MiB. The number of queued and running jobs of a tenant is limited, and so are the bytes of its results that are kept: 429.',
   parameters: [...queryParameters(BulkRequest.properties), IDEMPOTENCY_PARAMETER],
   body: { schema: BulkRequest, example: { ips: ['203.0.113.7', '2001:db8::7', 'no address'] } },
   responses: {

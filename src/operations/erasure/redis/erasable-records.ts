@@ -134,7 +134,11 @@ export class RedisErasableRecords implements ErasableRecords {
 
   async removeBulkJobs({ tenantId, selector }: ErasureScope): Promise<number> {
     const { client } = this.#options
-    if (selector === undefined) return await removeBulkJobs(client, tenantId, () => true)
+    if (selector === undefined) {
+      const removed = await removeBulkJobs(client, tenantId, () => true)
+      await client.del(keys.endedBulkJobsOf(tenantId), keys.bulkBytesOf(tenantId))
+      return removed
+    }
     if (selector.kind !== 'ip') return 0
     return await removeBulkJobs(client, tenantId, (text) => namesAddress(text, selector.value))
   }

@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { BatchSummary } from '../../../../schemas/api/batch.ts'
 import { CANCELLED, freeChunks, RECORD_TTL_MS } from '../../../pipeline/sources/batch/redis/job-record.ts'
-import { removeTexts } from '../../../pipeline/sources/batch/redis/kept-lines.ts'
+import { forgetBytes, removeTexts } from '../../../pipeline/sources/batch/redis/kept-lines.ts'
 import { withoutQuote } from '../../../pipeline/sources/batch/rejected-lines.ts'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { keys } from '../../../stores/redis/keys.ts'
@@ -28,7 +28,7 @@ export async function removeBatchJobs(client: RedisClient, tenantId: string, par
     await client.zrem(keys.endedBatches(), `${tenantId} ${id}`)
   }
   await client.del(keys.batchesOf(tenantId), keys.openJobsOf(tenantId), keys.spooledBytesOf(tenantId))
-  await client.del(keys.rejectedBytesOf(tenantId), keys.rejectedUntil(tenantId))
+  await forgetBytes(client, tenantId)
   return jobs
 }
 

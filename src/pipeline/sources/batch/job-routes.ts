@@ -148,7 +148,14 @@ const jobOperation: Operation = {
   errors: [404],
 }
 
-const { rejectedHours, rejectedLinesMax, rejectedBytesMax, rejectedTenantBytesMax, rejectedTextMaxBytes } = BATCH_LIMITS
+const {
+  rejectedHours,
+  rejectedLinesMax,
+  rejectedBytesMax,
+  rejectedTenantBytesMax,
+  rejectedAllBytesMax,
+  rejectedTextMaxBytes,
+} = BATCH_LIMITS
 
 /** Answers of rejected lines that are being read, in one process. */
 export const REJECTED_ANSWERS: SlotLimits = {
@@ -163,7 +170,8 @@ const rejectedOperation: Operation = {
   description:
     'An extension. One JSON object per line, in the order of the upload: lines that are no events, and those whose ip is no address. ' +
     `Until the job has ended, those so far; then for ${rejectedHours} hours. The first ${rejectedLinesMax} lines of a job are kept, up to ` +
-    `${rejectedBytesMax / 2 ** 20} MiB compressed, and ${rejectedTenantBytesMax / 2 ** 20} MiB of the jobs of a tenant together. ` +
+    `${rejectedBytesMax / 2 ** 20} MiB compressed, and ${rejectedTenantBytesMax / 2 ** 20} MiB of the jobs of a tenant together, ` +
+    `fewer while those of all tenants have nearly ${rejectedAllBytesMax / 2 ** 20} MiB. ` +
     'The headers, and `rejected_lines` of the job, say whether these are all. Lines have no text for a tenant that does not store ' +
     `addresses in full, and after an erasure. Of a line the first ${rejectedTextMaxBytes} bytes are kept: text_cut. A tenant may read ` +
     `${REJECTED_ANSWERS.ofTenant} answers at a time.`,

@@ -43,7 +43,9 @@ const OTHERS_EVERY_MS = 1_000
 const LANE: Lane = 'batch'
 
 const advanceJobScript = loadScript(import.meta.url, './advanceJob-5.lua')
-const reserveRejectedScript = loadScript(import.meta.url, './reserveRejected-3.lua')
+/** Looking at all tenants takes some milliseconds of Redis when there are thousands. */
+const REJECTED_SWEEP_MS = 10_000
+const reserveRejectedScript = loadScript(import.meta.url, './reserveRejected-4.lua')
 const endJobScript = loadScript(import.meta.url, './endJob-1.lua')
 
 export class RedisFeederStore implements FeederStore {
@@ -230,15 +232,18 @@ export class RedisFeederStore implements FeederStore {
 
   /** How many bytes of rejected lines the job may have with these parts. Earlier chunks have advanced, so their bytes are in the record. */
   async #reserveRejected({ id, tenantId }: OpenJob, parts: readonly (readonly [number, Buffer])[]): Promise<number> {
-    const { rejectedBytesMax, rejectedTenantBytesMax } = BATCH_LIMITS
+    const { rejectedBytesMax, rejectedAllBytesMax } = BATCH_LIMITS
     if (parts.length === 0) return 0
     const { client } = this.#options
     const before = Number((await client.hget(keys.job(id), 'kept_bytes')) ?? 0)
     const bytes = parts.reduce((sum, [, part]) => sum + part.length, before)
     this.#assertSameConnection()
-    const names = [keys.rejectedBytesOf(tenantId), keys.rejectedUntil(tenantId), keys.openJobsOf(tenantId)]
-    const args = [id, Math.min(bytes, rejectedBytesMax), rejectedTenantBytesMax, RECORD_TTL_MS]
-    return Number(await reserveRejectedScript.run(client, names, args))
+    const ofTenant = [keys.rejectedBytesOf(tenantId), keys.rejectedUntil(tenantId), keys.openJobsOf(tenantId)]
+    const args = [
+      ...[id, Math.min(bytes, rejectedBytesMax), rejectedAllBytesMax, RECORD_TTL_MS, tenantId],
+      ...[REJECTED_SWEEP_MS, keys.rejectedBytesOf(''), keys.rejectedUntil('')],
+    ]
+    return Number(await reserveRejectedScript.run(client, [...ofTenant, keys.rejectedBytes()], args))
   }
 
   async summaryIfFinished(job: OpenJob): Promise<BatchSummary | undefined> {

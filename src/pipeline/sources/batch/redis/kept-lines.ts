@@ -6,6 +6,7 @@ import { loadScript } from '../../../../stores/redis/scripts.ts'
 import { withoutTexts } from '../rejected-lines.ts'
 import { packLines, unpackLines, unpackSlowly } from './packed-lines.ts'
 
+const forgetRejectedScript = loadScript(import.meta.url, './forgetRejected-3.lua')
 const replaceRejectedScript = loadScript(import.meta.url, './replaceRejected-1.lua')
 
 /** Bytes of `RejectedLines` that one part may have: 256 Ki characters, and a last line, each of whose bytes may become six in JSON. */
@@ -52,4 +53,10 @@ export async function removeTexts(client: RedisClient, jobId: string): Promise<b
     isChanged = true
   }
   return isChanged
+}
+
+/** Forgets how many bytes of rejected lines a tenant has, whose jobs are removed. May be repeated. */
+export async function forgetBytes(client: RedisClient, tenantId: string): Promise<void> {
+  const names = [keys.rejectedBytesOf(tenantId), keys.rejectedUntil(tenantId), keys.rejectedBytes()]
+  await forgetRejectedScript.run(client, names, [tenantId])
 }
