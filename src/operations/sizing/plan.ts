@@ -227,7 +227,7 @@ function memoryAround(maxMemoryBytes: number): number {
   return maxMemoryBytes * 1.25 + 512 * MB
 }
 
-/** 1 GiB was enough for the pages of 10 and 100 million events. Twice that, and more where a day has more than these. */
+/** 1 GiB was enough for the pages of 10 million events: bench/results.md. So twice that, and above a billion events more with each. */
 function clickhouseMemory(storedEvents: number): number {
   const most = 32 * GB
   const least = Math.max(2 * GB, roundUp(2 * CLICKHOUSE_MEMORY.loadMb * MB, GB))
