@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { DAYS_OF_MONTH, DEFAULTS } from '../../../src/operations/sizing/defaults.ts'
 import { limitsOfProduct } from '../../../src/operations/sizing/limits.ts'
 import { planFor, type Traffic } from '../../../src/operations/sizing/plan.ts'
-import { settingLines } from '../../../src/operations/sizing/print-plan.ts'
-import { sizingTable } from '../../../src/operations/sizing/table.ts'
+import { countText, settingLines, sizeText, timeText } from '../../../src/operations/sizing/print-plan.ts'
 import { COMPACT_MAX } from '../../../src/operations/status/redis/dedup.ts'
 import { BUCKETS } from '../../../src/pipeline/streams/seen-store.ts'
 import { runCommand } from '../../support/command.ts'
@@ -14,8 +14,47 @@ const TRAFFIC = { noise: 0.3, eventsPerRequest: 1, retentionDays: 365, outageHou
 const plan = (change: Partial<Traffic> & Pick<Traffic, 'eventsPerDay'>) =>
   planFor({ ...TRAFFIC, ...change }, limitsOfProduct())
 
+const MILLIONS = [1, 10, 100]
+
+/** The table of README.md: a row for 1, 10 and 100 million events a month and a day, in Markdown. */
+function sizingTable(): string[] {
+  const limits = limitsOfProduct()
+  const rows = [DAYS_OF_MONTH, 1].flatMap((days) =>
+    MILLIONS.map((millions) => {
+      const traffic: Traffic = {
+        ...DEFAULTS,
+        noise: DEFAULTS.noise / 100,
+        eventsPerDay: (millions * 1e6) / days,
+        isArchived: false,
+      }
+      const { machine, redis, clickhouse, buffer, settings, tooMuch } = planFor(traffic, limits)
+      return [
+        `${countText(millions * 1e6)} a ${days === 1 ? 'day' : 'month'}`,
+        `${machine.cores}${tooMuch.length > 0 ? ', several machines' : ''}`,
+        sizeText(machine.memoryBytes),
+        sizeText(settings.redisMaxMemoryBytes),
+        sizeText(redis.diskBytes),
+        sizeText(clickhouse.diskBytes),
+        String(settings.partitions),
+        buffer.byDefault.meanSeconds > 0 ? timeText(buffer.byDefault.meanSeconds) : 'too small',
+      ]
+    }),
+  )
+  const head = [
+    'events',
+    'cores',
+    'memory',
+    '`REDIS_MAX_MEMORY`',
+    'disk of Redis',
+    'disk of ClickHouse, a year',
+    '`PARTITIONS`',
+    'outage, defaults of Compose',
+  ]
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+}
+
 test('the table of the page is that of the command', () => {
-  const rows = sizingTable(limitsOfProduct())
+  const rows = sizingTable()
   assert.ok(read('src/operations/sizing/README.md').includes(rows.join('\n')), `\n${rows.join('\n')}\n`)
 })
 
