@@ -170,6 +170,11 @@ export const COMMANDS: readonly Listed[] = [
     async () => (await import('../operations/service/commands/service.ts')).serviceCommand,
   ],
   [
+    'plan [options]',
+    'compute CPU, memory, disk and settings for a number of events, from measurements; needs no running ipid',
+    async () => (await import('../operations/sizing/commands/plan.ts')).planCommand,
+  ],
+  [
     'version [options]',
     'print the versions of ipid, Node.js and the HTTP engine, and the forms of data that they read and write',
     async () => (await import('./version.ts')).versionCommand,

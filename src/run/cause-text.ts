@@ -1,3 +1,5 @@
+import { tlsProblemOf } from './tls-problem.ts'
+
 /**
  * The ways in which libraries wrap an error: `cause` of fetch, `errors` of an attempt at several addresses, `lastNodeError`
  * of a Redis Cluster.
@@ -10,8 +12,10 @@ interface Wrapping {
   readonly lastNodeError?: unknown
 }
 
-/** The message of the innermost error, for example `connect ECONNREFUSED 127.0.0.1:6379`. */
+/** The message of the innermost error, for example `connect ECONNREFUSED 127.0.0.1:6379`. That of a failed TLS handshake has its remedy. */
 export function causeText(error: unknown): string {
+  const tls = tlsProblemOf(error)
+  if (tls !== undefined) return `${tls.reason}: ${tls.remedy}`
   const { message, code, cause, errors, lastNodeError } = error as Wrapping
   const inner = lastNodeError ?? cause ?? (Array.isArray(errors) ? errors[0] : undefined)
   if (inner instanceof Error) return causeText(inner)

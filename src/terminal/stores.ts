@@ -6,6 +6,7 @@ import { version } from '../config/version.ts'
 import { causeText } from '../run/cause-text.ts'
 import { systemClock } from '../run/clock.ts'
 import { StartupError } from '../run/errors.ts'
+import { tlsProblemOf } from '../run/tls-problem.ts'
 import { connectRedis, type RedisClient } from '../stores/redis/connect.ts'
 import { assertReadable } from '../stores/redis/data-form.ts'
 import { persisted } from '../stores/redis/durability/persisted.ts'
@@ -72,28 +73,31 @@ export async function readingRedis<T>(
 export async function readyWithin(client: RedisClient, url: string, connectMs: number): Promise<void> {
   const cause = await failureOf(client, connectMs)
   if (cause !== undefined) {
-    const reason = isClusterUrl(url) ? `no node answers as one of a cluster: ${await nodeFailure(url, cause)}` : cause
-    throw new StartupError(`cannot reach Redis at ${shown(url)}: ${reason}`, { cause: new Error(reason) })
+    const inner = isClusterUrl(url) ? await nodeFailure(url, cause) : cause
+    const reason = `${isClusterUrl(url) ? 'no node answers as one of a cluster: ' : ''}${causeText(inner)}`
+    const { reason: why, remedy } = tlsProblemOf(inner, 'REDIS_URL') ?? { reason, remedy: undefined }
+    const where = `cannot reach Redis at ${shown(url)}`
+    throw new StartupError(`${where}: ${reason}`, { cause: inner, reason: `${where}: ${why}`, remedy })
   }
   await assertNoSentinel(client, url)
 }
 
 /** Why a new client does not connect in time; undefined when it does. */
-async function failureOf(client: RedisClient, connectMs: number): Promise<string | undefined> {
-  let problem = 'no answer'
+async function failureOf(client: RedisClient, connectMs: number): Promise<Error | undefined> {
+  let problem = new Error('no answer')
   client.on('error', (error: Error) => {
-    problem = causeText(error)
+    problem = error
   })
   return await once(client, 'ready', { signal: AbortSignal.timeout(connectMs) }).then(
     () => undefined,
-    (error: Error) => (error.name === 'AbortError' ? problem : causeText(error)),
+    (error: Error) => (error.name === 'AbortError' ? problem : error),
   )
 }
 
 const NODE_MS = 2_000
 
 /** A cluster client does not report why it cannot connect to a node, for example a certificate, so this asks the first node. */
-async function nodeFailure(clusterUrl: string, otherwise: string): Promise<string> {
+async function nodeFailure(clusterUrl: string, otherwise: Error): Promise<Error> {
   // A password may have a comma.
   const second = clusterUrl.indexOf(',', clusterUrl.lastIndexOf('@') + 1)
   const url = clusterUrl.slice(0, second < 0 ? undefined : second).replace('-cluster:', ':')

@@ -2,6 +2,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { shown } from '../../config/values.ts'
 import { causeText } from '../../run/cause-text.ts'
 import type { StartupError } from '../../run/errors.ts'
+import { tlsProblemOf } from '../../run/tls-problem.ts'
 import { connectClickHouse, DATABASE } from '../../stores/clickhouse/client.ts'
 import { connectRedis } from '../../stores/redis/connect.ts'
 import { readyWithin } from '../../terminal/stores.ts'
@@ -94,9 +95,10 @@ async function examineClickHouse(url: string, subject: Subject): Promise<Finding
     } catch (error) {
       const refusal = refusalOf('clickhouse', error, url)
       if (refusal !== undefined) return [refusal]
-      const seen = `cannot reach ClickHouse at ${JSON.parse(shown(url))}: ${causeText(error)}`
+      const tls = tlsProblemOf(error, 'CLICKHOUSE_URL')
+      const seen = `cannot reach ClickHouse at ${JSON.parse(shown(url))}: ${tls?.reason ?? causeText(error)}`
       const { problem } = findingsOf('clickhouse')
-      const remedy = remedyFor('ClickHouse', 'CLICKHOUSE_URL', subject)
+      const remedy = tls?.remedy ?? remedyFor('ClickHouse', 'CLICKHOUSE_URL', subject)
       return [problem(seen, 'Events wait in Redis until it answers.', remedy)]
     }
     const { config, running } = subject

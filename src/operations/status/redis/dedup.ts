@@ -26,12 +26,15 @@ export async function readDedup(
   const counts = (await Promise.all(names.map((name) => client.get(name)))).map((count) => Math.max(0, Number(count)))
   return {
     entries: counts.reduce((sum, count) => sum + count, 0),
-    bytes: Math.round(counts.reduce((sum, count) => sum + bytesOf(count), 0)),
+    bytes: Math.round(counts.reduce((sum, count) => sum + claimBytes(count), 0)),
   }
 }
 
-/** Identities are spread over buckets at random, so this estimates the number of used buckets. */
-function bytesOf(identities: number): number {
+/**
+ * Memory of the claims of one partition and generation. Identities are spread over buckets at random, so this estimates the number of used
+ * buckets.
+ */
+export function claimBytes(identities: number): number {
   const used = BUCKETS * (1 - Math.exp(-identities / BUCKETS))
   const each = identities / BUCKETS > COMPACT_MAX ? LOOSE_IDENTITY_BYTES : IDENTITY_BYTES
   return used * BUCKET_BYTES + identities * each
