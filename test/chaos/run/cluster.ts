@@ -6,12 +6,9 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { takePort } from '../../support/ports.ts'
 import { until } from '../../support/until.ts'
-import type { CleanUp } from './clean-up.ts'
 
 const MASTERS = 3
 const SLOTS = 16_384
-/** A killed master is restarted before its replica takes over: the replica may lack writes, which would be lost. */
-const NODE_TIMEOUT_MS = 15_000
 
 /** One process of a Redis Cluster. */
 export class ClusterNode {
@@ -50,13 +47,25 @@ export class ClusterNode {
     return String(await this.client.call('ROLE')).startsWith('master')
   }
 
+  /** The port of its master; undefined: it is one. */
+  async masterPort(): Promise<number | undefined> {
+    const [role, , port] = (await this.client.call('ROLE')) as [string, string, number]
+    return role === 'slave' ? port : undefined
+  }
+
   #launch(): ChildProcess {
     return spawn('redis-server', this.#args, { stdio: 'ignore' })
   }
 }
 
-/** Starts a Redis Cluster of three masters with a replica each. */
-export async function startCluster(cleanUp: CleanUp): Promise<readonly ClusterNode[]> {
+/**
+ * Starts a Redis Cluster of three masters with a replica each.
+ * @param nodeTimeoutMs after which a replica takes over from a master that does not answer
+ */
+export async function startCluster(
+  cleanUp: { after(hook: () => Promise<void>): void },
+  nodeTimeoutMs: number,
+): Promise<readonly ClusterNode[]> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-cluster-'))
   cleanUp.after(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
   const nodes: ClusterNode[] = []
@@ -66,7 +75,8 @@ export async function startCluster(cleanUp: CleanUp): Promise<readonly ClusterNo
       await node.kill()
     }
   })
-  for (let i = 0; i < 2 * MASTERS; i++) nodes.push(new ClusterNode(takePort(), takePort(), nodeArgs(dir, i)))
+  for (let i = 0; i < 2 * MASTERS; i++)
+    nodes.push(new ClusterNode(takePort(), takePort(), nodeArgs(dir, i, nodeTimeoutMs)))
   const masters = nodes.slice(0, MASTERS)
   for (const [i, { client }] of masters.entries()) {
     const [from, end] = [i, i + 1].map((n) => Math.floor((n * SLOTS) / MASTERS))
@@ -91,9 +101,23 @@ export async function startCluster(cleanUp: CleanUp): Promise<readonly ClusterNo
   return nodes
 }
 
-function nodeArgs(dir: string, i: number): readonly string[] {
+/** @param query as in `?waitReplicas=1` */
+export function clusterUrl(nodes: readonly ClusterNode[], query = ''): string {
+  return `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}${query}`
+}
+
+function nodeArgs(dir: string, i: number, nodeTimeoutMs: number): readonly string[] {
   const files = ['--dir', dir, '--cluster-config-file', `nodes-${i}.conf`, '--appenddirname', `aof-${i}`]
-  const cluster = ['--bind', '127.0.0.1', '--cluster-enabled', 'yes', '--cluster-node-timeout', String(NODE_TIMEOUT_MS)]
-  const durable = ['--save', '', '--appendonly', 'yes', '--dbfilename', `dump-${i}.rdb`]
+  const cluster = ['--bind', '127.0.0.1', '--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs)]
+  const durable = [
+    '--save',
+    '',
+    '--appendonly',
+    'yes',
+    '--dbfilename',
+    `dump-${i}.rdb`,
+    '--repl-diskless-sync-delay',
+    '0',
+  ]
   return [...files, ...cluster, ...durable]
 }

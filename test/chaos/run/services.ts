@@ -11,7 +11,7 @@ import { startTestRedis, type TestRedis } from '../../support/redis.ts'
 import { type SentinelSet, startSentinelSet } from '../../support/sentinel.ts'
 import { until } from '../../support/until.ts'
 import type { CleanUp } from './clean-up.ts'
-import { type ClusterNode, startCluster } from './cluster.ts'
+import { type ClusterNode, clusterUrl, startCluster } from './cluster.ts'
 import { CuttingProxy } from './proxy.ts'
 import { SmallDisk } from './small-disk.ts'
 
@@ -106,9 +106,12 @@ export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
   }
 }
 
+/** A killed master is restarted before its replica takes over: the replica may lack writes, which would be lost. */
+const NO_TAKEOVER_MS = 15_000
+
 export async function startClustered(cleanUp: CleanUp): Promise<Clustered> {
-  const nodes = await startCluster(cleanUp)
-  const redisUrl = `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
+  const nodes = await startCluster(cleanUp, NO_TAKEOVER_MS)
+  const redisUrl = clusterUrl(nodes)
   const instance = await startInstance(cleanUp, { ...ownSettings(), ...SHARED, REDIS_URL: redisUrl })
   return { instance, nodes, redisUrl, clickhouseUrl: instance.ready.tables_url }
 }

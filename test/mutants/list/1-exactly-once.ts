@@ -70,8 +70,8 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'on-replicas-before-answered',
     promise: 'with waitReplicas nothing leaves before the replicas have it',
     file: 'src/stores/redis/durability/persisted.ts',
-    from: 'replicasNeededBy(client) > 0) await replicated(client)',
-    to: 'replicasNeededBy(client) > 0) void replicated(client).catch(() => {})',
+    from: 'replicasNeededBy(client) > 0) await replicated(client, losses)',
+    to: 'replicasNeededBy(client) > 0) void replicated(client, losses).catch(() => {})',
     noticedBy: [['test/extended/redis-sentinel.test.ts', 'a write counts once the replicas have it']],
   },
   {
@@ -102,8 +102,8 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'on-disk-before-answered',
     promise: 'an event is on disk before its request is answered',
     file: 'src/pipeline/streams/group-commit.ts',
-    from: 'await persisted(this.#options.client, true)',
-    to: 'void persisted(this.#options.client, true).catch(() => {})',
+    from: 'await persisted(client, { isHot: true, losses })',
+    to: 'void persisted(client, { isHot: true, losses }).catch(() => {})',
     noticedBy: [['test/integration/persisted.test.ts', 'nothing is confirmed before it is on disk']],
   },
   {
