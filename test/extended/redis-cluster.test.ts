@@ -235,7 +235,7 @@ test('a Redis Cluster with TLS needs its authority and its password, and an erro
 })
 
 test('with waitReplicas=1 a write that counts as stored survives its master', async (t) => {
-  const nodes = await startSix(t, 1_000)
+  const nodes = await startSix(t, { nodeTimeoutMs: 1_000 })
   const client = quiet(
     connectRedis(clusterUrl(nodes, '?waitReplicas=1'), { name: 'test', kind: 'request', timeoutMs: 30_000 }),
   )

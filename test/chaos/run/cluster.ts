@@ -7,7 +7,6 @@ import { Redis } from 'ioredis'
 import { takePort } from '../../support/ports.ts'
 import { until } from '../../support/until.ts'
 
-const MASTERS = 3
 const SLOTS = 16_384
 
 /** One process of a Redis Cluster. */
@@ -27,14 +26,27 @@ export class ClusterNode {
     this.client.on('error', () => {})
   }
 
+  get pid(): number {
+    return this.#child.pid!
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name)
   }
 
-  async kill(): Promise<void> {
+  kill(): Promise<void> {
+    return this.#end('SIGKILL')
+  }
+
+  /** Ends it in order: a master waits for its replicas. */
+  stop(): Promise<void> {
+    return this.#end('SIGTERM')
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const gone = once(this.#child, 'exit')
-    this.#child.kill('SIGKILL')
+    this.#child.kill(signal)
     await gone
   }
 
@@ -58,13 +70,18 @@ export class ClusterNode {
   }
 }
 
-/**
- * Starts a Redis Cluster of three masters with a replica each.
- * @param nodeTimeoutMs after which a replica takes over from a master that does not answer
- */
+export interface ClusterForm {
+  /** After which a replica takes over from a master that does not answer. */
+  readonly nodeTimeoutMs: number
+  readonly masters?: number
+  /** Of each master. */
+  readonly replicas?: number
+}
+
+/** Starts a Redis Cluster; by default three masters with a replica each. The masters are the first nodes. */
 export async function startCluster(
   cleanUp: { after(hook: () => Promise<void>): void },
-  nodeTimeoutMs: number,
+  { nodeTimeoutMs, masters: count = 3, replicas = 1 }: ClusterForm,
 ): Promise<readonly ClusterNode[]> {
   const dir = await mkdtemp(join(tmpdir(), 'ipid-cluster-'))
   cleanUp.after(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
@@ -75,20 +92,22 @@ export async function startCluster(
       await node.kill()
     }
   })
-  for (let i = 0; i < 2 * MASTERS; i++)
+  for (let i = 0; i < (1 + replicas) * count; i++)
     nodes.push(new ClusterNode(takePort(), takePort(), nodeArgs(dir, i, nodeTimeoutMs)))
-  const masters = nodes.slice(0, MASTERS)
+  const masters = nodes.slice(0, count)
   for (const [i, { client }] of masters.entries()) {
-    const [from, end] = [i, i + 1].map((n) => Math.floor((n * SLOTS) / MASTERS))
+    const [from, end] = [i, i + 1].map((n) => Math.floor((n * SLOTS) / count))
     await client.call('CLUSTER', 'ADDSLOTSRANGE', from!, end! - 1)
   }
   for (const { port, busPort } of nodes.slice(1)) {
     await nodes[0]!.client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort)
   }
   for (const [i, { client }] of nodes.entries()) {
-    await until(async () => /cluster_known_nodes:6/.test(String(await client.call('CLUSTER', 'INFO'))))
-    if (i < MASTERS) continue
-    const master = String(await masters[i - MASTERS]!.client.call('CLUSTER', 'MYID'))
+    await until(async () =>
+      String(await client.call('CLUSTER', 'INFO')).includes(`cluster_known_nodes:${nodes.length}\r`),
+    )
+    if (i < count) continue
+    const master = String(await masters[i % count]!.client.call('CLUSTER', 'MYID'))
     await until(
       () => client.call('CLUSTER', 'REPLICATE', master),
       (reply) => reply === 'OK',
