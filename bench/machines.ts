@@ -1,7 +1,7 @@
 /*
  * What splitting costs: one, two and three ingresses, workers, shares and masters of a Redis Cluster, and three of each with replicas and
  * `waitReplicas=1`, all with two shards of ClickHouse. All run side by side; each is loaded in turn with `REQUESTS` (600) requests of 100
- * events, `ROUNDS` (3) times after a first one. Prints medians of the CPU of each part, microseconds an event, less what the part takes
+ * events, `ROUNDS` (3) times after a first one; `FORMS=1,3` takes some of the four. Prints medians of the CPU of each part, microseconds an event, less what the part takes
  * when idle; and CPU at rest. Linux only.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,6 +27,8 @@ const FORMS = [
   { name: '3 of each', count: 3, replicas: 0 },
   { name: '3, replicas', count: 3, replicas: 1 },
 ] as const
+/** Of those, by their places in the list. */
+const CHOSEN = (process.env.FORMS ?? '1,2,3,4').split(',').map((place) => FORMS[Number(place) - 1]!)
 
 const PARTS = ['ingress', 'worker', 'redis', 'clickhouse'] as const
 type Cpu = Readonly<Record<(typeof PARTS)[number], number>>
@@ -46,7 +48,7 @@ await withReleases(async (releases) => {
   const cleanUp = new CleanUp()
   releases.add(() => cleanUp.releaseAll())
   const running: Running[] = []
-  for (const { name, ...form } of FORMS) {
+  for (const { name, ...form } of CHOSEN) {
     const machines = await startMachines(cleanUp, form)
     running.push({ name, machines, apiKey: await keyOf(machines), stored: 0, loaded: [], rest: [] })
   }

@@ -25,7 +25,7 @@ import { keys } from '../../src/stores/redis/keys.ts'
 import { sharedLimits } from '../../src/tenants/limits/limits.ts'
 import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
-import { clusterUrl, startCluster as startSix } from '../chaos/run/cluster.ts'
+import { clusterUrl, startCluster as startNodes } from '../chaos/run/cluster.ts'
 import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
 import { acme } from '../support/http.ts'
@@ -235,7 +235,7 @@ test('a Redis Cluster with TLS needs its authority and its password, and an erro
 })
 
 test('with waitReplicas=1 a write that counts as stored survives its master', async (t) => {
-  const nodes = await startSix(t, { nodeTimeoutMs: 1_000 })
+  const nodes = await startNodes(t, { nodeTimeoutMs: 1_000 })
   const client = quiet(
     connectRedis(clusterUrl(nodes, '?waitReplicas=1'), { name: 'test', kind: 'request', timeoutMs: 30_000 }),
   )
@@ -289,4 +289,21 @@ test('with waitReplicas=1 a write that counts as stored survives its master', as
     stored.filter((value) => !found.includes(value)),
     [],
   )
+})
+
+test('with waitReplicas=1 and two replicas for each master, writes go on without a lost master', async (t) => {
+  const nodes = await startNodes(t, { nodeTimeoutMs: 1_000, replicas: 2 })
+  const client = quiet(
+    connectRedis(clusterUrl(nodes, '?waitReplicas=1'), { name: 'test', kind: 'request', timeoutMs: 5_000 }),
+  )
+  t.after(() => client.disconnect())
+  const write = async () => {
+    await client.rpush('bar', 'x')
+    await persisted(client)
+    return true
+  }
+  await until(write, Boolean)
+  await nodes[0]!.kill()
+  await assert.rejects(write())
+  await until(write, Boolean)
 })

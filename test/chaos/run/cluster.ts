@@ -127,7 +127,16 @@ export function clusterUrl(nodes: readonly ClusterNode[], query = ''): string {
 
 function nodeArgs(dir: string, i: number, nodeTimeoutMs: number): readonly string[] {
   const files = ['--dir', dir, '--cluster-config-file', `nodes-${i}.conf`, '--appenddirname', `aof-${i}`]
-  const cluster = ['--bind', '127.0.0.1', '--cluster-enabled', 'yes', '--cluster-node-timeout', String(nodeTimeoutMs)]
+  const cluster = [
+    '--bind',
+    '127.0.0.1',
+    '--cluster-announce-ip',
+    '127.0.0.1',
+    '--cluster-enabled',
+    'yes',
+    '--cluster-node-timeout',
+    String(nodeTimeoutMs),
+  ]
   const durable = [
     '--save',
     '',

@@ -42,7 +42,7 @@ export interface MachinesForm {
 /** A replica takes over this long after its master fell silent. */
 const TAKEOVER_MS = 1_500
 /** Of a rolling restart: 14 processes, one after the other, on a busy machine. */
-const ROLLING_WITHIN_MS = 300_000
+const ROLLING_WITHIN_MS = 900_000
 
 export async function startMachines(
   cleanUp: CleanUp,

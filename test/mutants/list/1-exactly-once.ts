@@ -99,6 +99,22 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     noticedBy: [['test/extended/redis-sentinel.test.ts', 'a Sentinel that missed the last fail-over']],
   },
   {
+    name: 'replicas-of-a-cluster',
+    promise: 'with waitReplicas, every master of a cluster has its replicas before anything is answered',
+    file: 'src/stores/redis/durability/replicated.ts',
+    from: 'await Promise.all(used.map(',
+    to: 'void Promise.allSettled(used.map(',
+    noticedBy: [['test/extended/redis-cluster.test.ts', 'a write that counts as stored survives its master']],
+  },
+  {
+    name: 'silent-master-of-a-cluster',
+    promise: 'a master of a cluster that is paused or cut off is left',
+    file: 'src/stores/redis/connect.ts',
+    from: '      slotsRefreshInterval: MASTERS_ASK_MS,\n',
+    to: '',
+    noticedBy: [['test/extended/redis-cluster.test.ts', 'a master that is paused is left']],
+  },
+  {
     name: 'on-disk-before-answered',
     promise: 'an event is on disk before its request is answered',
     file: 'src/pipeline/streams/group-commit.ts',
