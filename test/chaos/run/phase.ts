@@ -55,6 +55,8 @@ export interface PhaseOptions {
   readonly random: Random
   /** Inflicts every fault once, for as long as status and alerts take to see it. In `machines`, nothing watches. */
   readonly isWatched?: boolean
+  /** Requests per second of a tenant; default: 15. */
+  readonly rate?: number
   /** Kinds to inflict once each, in this order, in place of random ones. */
   readonly kinds?: readonly string[]
   readonly say: (text: string) => void
@@ -108,13 +110,13 @@ async function faultsUnderLoad(
   phase: PhaseName,
   service: Surroundings,
   faults: readonly Fault[],
-  { seconds, random, say, isWatched, kinds }: PhaseOptions,
+  { seconds, random, say, isWatched, kinds, rate = LIVE_RATE }: PhaseOptions,
   watch: Watch | undefined,
 ): Promise<PhaseReport> {
   const { urls } = service
   const view = new ClientView()
   const ledgers = await tenants(service)
-  const loads = ledgers.map((ledger) => new Load({ urls, ledger, random: random.fork(), rate: LIVE_RATE, view }))
+  const loads = ledgers.map((ledger) => new Load({ urls, ledger, random: random.fork(), rate, view }))
   const probe = new Probe(urls, ledgers[0]!)
   const running = [
     probe.run(),
