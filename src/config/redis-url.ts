@@ -21,6 +21,7 @@ interface ClusterAddress {
   /** The same for all nodes. */
   readonly username: string | undefined
   readonly password: string | undefined
+  readonly waitReplicas: number
 }
 
 export interface HostPort {
@@ -35,6 +36,7 @@ const PORT_MAX = 65_535
 const DB_MAX = 1_000_000
 const REPLICAS_MAX = 100
 const SENTINEL_OPTIONS = ['db', 'sentinelUsername', 'sentinelPassword', 'waitReplicas']
+const CLUSTER_OPTIONS = ['waitReplicas']
 /** The client would take others, which replace options that keep commands from being sent twice. */
 const SERVER_OPTIONS = ['family', 'db', 'username', 'password', 'waitReplicas']
 
@@ -76,16 +78,21 @@ export function isClusterUrl(url: string): boolean {
 }
 
 /**
- * Reads `redis[s]-cluster://[user:password@]host:port,host:port`.
+ * Reads `redis[s]-cluster://[user:password@]host:port,host:port[?waitReplicas=…]`.
  * @throws InputError that says which part is wrong, without a password
  */
 export function readClusterUrl(url: string): ClusterAddress {
   const [scheme, rest = ''] = url.split(/:\/\/(.*)/s)
-  const at = rest.lastIndexOf('@')
-  const nodes = rest.slice(at + 1).replace(/\/$/, '')
-  if (nodes.includes('?')) throw new InputError(`${scheme}:// takes no options${remedyFor(url)}`)
+  const [before = '', query = ''] = rest.split(/\?(.*)/s)
+  const at = before.lastIndexOf('@')
+  const nodes = before.slice(at + 1).replace(/\/$/, '')
+  const option = [...new URLSearchParams(query).keys()].find((name) => !CLUSTER_OPTIONS.includes(name))
+  if (option !== undefined) {
+    const got = `${CLUSTER_OPTIONS.join(', ')}${gotOption(option)}`
+    throw new InputError(`options of ${scheme}:// must be among ${got}${remedyFor(url)}`)
+  }
   if (nodes.includes('/')) throw new InputError(`${scheme}:// has only the database 0${remedyFor(url)}`)
-  const { username, password } = credentialsOf(at < 0 ? undefined : rest.slice(0, at))
+  const { username, password } = credentialsOf(at < 0 ? undefined : before.slice(0, at))
   const hosts = nodes.split(',').map((node) => {
     const [, host, digits] = /^([^,@\s]+):(\d{1,5})$/.exec(node) ?? []
     const port = Number(digits)
@@ -94,7 +101,7 @@ export function readClusterUrl(url: string): ClusterAddress {
     }
     return { host, port }
   })
-  return { nodes: hosts, isTls: scheme === 'rediss-cluster', username, password }
+  return { nodes: hosts, isTls: scheme === 'rediss-cluster', username, password, waitReplicas: readWaitReplicas(url) }
 }
 
 /** @param text the part before the @ */

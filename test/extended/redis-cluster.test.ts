@@ -20,10 +20,12 @@ import { systemClock } from '../../src/run/clock.ts'
 import { UnavailableError } from '../../src/run/errors.ts'
 import { FolderStore } from '../../src/stores/objects/folder-store.ts'
 import { connectRedis, type RedisClient } from '../../src/stores/redis/connect.ts'
+import { persisted } from '../../src/stores/redis/durability/persisted.ts'
 import { keys } from '../../src/stores/redis/keys.ts'
 import { sharedLimits } from '../../src/tenants/limits/limits.ts'
 import { RedisTokenCounters } from '../../src/tenants/limits/redis/token-counters.ts'
 import type { Caller } from '../../src/tenants/tenancy.ts'
+import { clusterUrl, startCluster as startNodes } from '../chaos/run/cluster.ts'
 import { readArchive } from '../support/archive.ts'
 import { runCommand } from '../support/command.ts'
 import { acme } from '../support/http.ts'
@@ -230,4 +232,78 @@ test('a Redis Cluster with TLS needs its authority and its password, and an erro
   const refused = await list(url.replace('p%40ss', 'wrong'), authority)
   assert.match(refused, /^ipid: cannot reach Redis at "rediss-cluster:\/\/:\*\*\*@127.0.0.1:\d+": .*WRONGPASS/)
   assert.doesNotMatch(refused, /wrong/)
+})
+
+test('with waitReplicas=1 a write that counts as stored survives its master', async (t) => {
+  const nodes = await startNodes(t, { nodeTimeoutMs: 1_000 })
+  const client = quiet(
+    connectRedis(clusterUrl(nodes, '?waitReplicas=1'), { name: 'test', kind: 'request', timeoutMs: 30_000 }),
+  )
+  t.after(() => client.disconnect())
+  const [master] = nodes
+  const replica = await until(async () => {
+    for (const node of nodes) if ((await node.masterPort()) === master!.port) return node
+    return undefined
+  })
+  // Of the first third of the slots, which the first master has.
+  const KEY = 'bar'
+  const stored: string[] = []
+  let tried = 0
+  const write = async () => {
+    const value = String(tried++)
+    await client.rpush(KEY, value)
+    await persisted(client)
+    stored.push(value)
+  }
+  await until(write, () => true)
+  await replica.client.call('READONLY')
+  assert.deepEqual((await replica.client.lrange(KEY, 0, -1)).slice(-1), stored)
+
+  replica.signal('SIGSTOP')
+  await assert.rejects(write(), /only 0 of 1 replicas have the last writes/)
+  replica.signal('SIGCONT')
+  await until(write, () => true)
+
+  await t.test('a master that is killed for good: the next one has them, and needs a replica again', async () => {
+    await master!.kill()
+    await until(() => replica.isMaster())
+    await assert.rejects(write())
+    await master!.restart()
+    await until(write, () => true)
+  })
+
+  await t.test('a master that is paused is left, and what only it has does not count', async () => {
+    await until(async () => /state=online/.test(await replica.client.info('replication')))
+    replica.signal('SIGSTOP')
+    // It is repeated at the next master, or refused.
+    const late = write().catch(() => {})
+    const slot = Number(await master!.client.call('CLUSTER', 'KEYSLOT', KEY))
+    await until(() => (client as Cluster).slots[slot]?.[0] === `127.0.0.1:${master!.port}`)
+    replica.signal('SIGCONT')
+    await late
+    await until(write, () => true)
+  })
+
+  const found = await client.lrange(KEY, 0, -1)
+  assert.deepEqual(
+    stored.filter((value) => !found.includes(value)),
+    [],
+  )
+})
+
+test('with waitReplicas=1 and two replicas for each master, writes go on without a lost master', async (t) => {
+  const nodes = await startNodes(t, { nodeTimeoutMs: 1_000, replicas: 2 })
+  const client = quiet(
+    connectRedis(clusterUrl(nodes, '?waitReplicas=1'), { name: 'test', kind: 'request', timeoutMs: 5_000 }),
+  )
+  t.after(() => client.disconnect())
+  const write = async () => {
+    await client.rpush('bar', 'x')
+    await persisted(client)
+    return true
+  }
+  await until(write, Boolean)
+  await nodes[0]!.kill()
+  await assert.rejects(write())
+  await until(write, Boolean)
 })

@@ -4,7 +4,6 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pino } from 'pino'
 import { randomPasswords } from '../../src/embedded/clickhouse/passwords.ts'
@@ -24,10 +23,14 @@ export interface TestShard {
   readonly url: string
   readonly folder: string
   readonly client: ClickHouseClient
+  /** Of the running process. */
+  readonly pid: number | undefined
   /** Rows of a SELECT, as objects; 64-bit numbers are numbers. */
   rows<T = Record<string, unknown>>(query: string): Promise<T[]>
   /** `kill -9`; resolves when the process is gone. */
   kill(): Promise<void>
+  /** Ends it in order; resolves when the process is gone. */
+  stop(): Promise<void>
   /** Starts it again on the same folder and ports. */
   start(): Promise<void>
 }
@@ -53,10 +56,13 @@ const passwords = randomPasswords()
 /**
  * Clusters by name: `both` (the two servers as shards), `one` (the first as the only shard), `away` (the first, and a replica that does
  * not answer), `lagging` (the two as replicas, and one that does not answer).
+ * @param isServed `url` sends what the first shard does not take to the second, as a load balancer does, and a shard that ends by itself
+ *   is started again. This program cannot bear a connection between two shards that is reset.
  */
-export async function startTestCluster(t: TestContext): Promise<TestCluster> {
+export async function startTestCluster(t: Test, { isServed = false } = {}): Promise<TestCluster> {
   const tcpPorts = [takePort(), takePort()] as const
-  const shards = [await startShard(t, 0, tcpPorts), await startShard(t, 1, tcpPorts)] as const
+  const start = (index: number) => startShard(t, index, tcpPorts, isServed)
+  const shards = [await start(0), await start(1)] as const
   const onCluster: string[] = []
   const inserts: Record<string, string>[] = []
   const ask = async (shard: TestShard, path: string, method: string, body: Buffer | string) => {
@@ -74,7 +80,11 @@ export async function startTestCluster(t: TestContext): Promise<TestCluster> {
     if (isForAll) onCluster.push(body.toString())
     try {
       if (isForAll) await ask(shards[1], path, method, onOneServer(body.toString()))
-      const { answer, bytes } = await ask(shards[0], path, method, isForAll ? onOneServer(body.toString()) : body)
+      const first = ask(shards[0], path, method, isForAll ? onOneServer(body.toString()) : body)
+      const { answer, bytes } = await first.catch((error: Error) => {
+        if (!isServed || isForAll) throw error
+        return ask(shards[1], path, method, body)
+      })
       const sent = [...answer.headers].filter(([name]) => /^(?:content-type|x-clickhouse)/.test(name))
       response.writeHead(answer.status, Object.fromEntries(sent))
       response.end(bytes)
@@ -105,7 +115,11 @@ function onOneServer(statement: string): string {
     .replace(/\breplicated_deduplication_window = /, 'non_replicated_deduplication_window = ')
 }
 
-async function startShard(t: TestContext, index: number, tcpPorts: readonly number[]): Promise<TestShard> {
+interface Test {
+  after(hook: () => Promise<void> | void): void
+}
+
+async function startShard(t: Test, index: number, tcpPorts: readonly number[], isServed: boolean): Promise<TestShard> {
   const folder = await mkdtemp(join(tmpdir(), 'ipid-shard-'))
   const path = join(folder, 'data')
   const port = takePort()
@@ -114,14 +128,26 @@ async function startShard(t: TestContext, index: number, tcpPorts: readonly numb
   await writeFile(join(more, 'cluster.xml'), configOf(index, tcpPorts))
   const launch = () =>
     startEmbeddedClickHouse({ path, port, tcpPort: tcpPorts[index]!, passwords, external: true, log: silent })
-  let running: EmbeddedClickHouse | undefined = await launch()
-  const url = running.analystUrl
-  const client = connectClickHouse(url, { application: 'test' })
-  const kill = async () => {
-    running?.kill()
-    await running?.exited
-    running = undefined
+  let running: EmbeddedClickHouse | undefined
+  /** @param ended the process that it replaces; one that was ended since stays so */
+  const start = async (ended?: EmbeddedClickHouse) => {
+    const mine = await launch()
+    if (running !== ended) return mine.kill()
+    running = mine
+    void mine.exited.then(() => {
+      if (isServed && running === mine) start(mine).catch(() => {})
+    })
   }
+  await start()
+  const url = running!.analystUrl
+  const client = connectClickHouse(url, { application: 'test' })
+  const end = async (how: 'kill' | 'stop') => {
+    const ended = running
+    running = undefined
+    await ended?.[how]()
+    await ended?.exited
+  }
+  const kill = () => end('kill')
   t.after(async () => {
     await client.close()
     await kill()
@@ -129,9 +155,11 @@ async function startShard(t: TestContext, index: number, tcpPorts: readonly numb
   })
   return {
     ...{ url, folder, client, kill },
-    start: async () => {
-      running = await launch()
+    get pid() {
+      return running?.pid
     },
+    start: () => start(),
+    stop: () => end('stop'),
     async rows(query) {
       const settings = { output_format_json_quote_64bit_integers: 0 } as const
       const result = await client.query({ query, format: 'JSONEachRow', clickhouse_settings: settings })

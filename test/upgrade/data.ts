@@ -8,9 +8,9 @@ import { Ledger } from '../chaos/run/ledger.ts'
 import { Load, post, summaryOf, UPLOAD_LINES } from '../chaos/run/load.ts'
 import { followLink } from '../support/dashboard.ts'
 import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
+import { Machine, type Started } from '../support/machine.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
-import { Machine, type Started } from './machine.ts'
 import { lastRelease, THIS_VERSION } from './released.ts'
 
 const SEED = 7
@@ -55,7 +55,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
   /** Above all numbers that the load has used. */
   const nextFirst = () => UPLOAD_LINES * Math.ceil(ledger.received.all.attempted / UPLOAD_LINES)
   const begin = (withUploads = true) => {
-    load = new Load({ url: () => ready.url, ledger, random: new Random(SEED), rate: RATE, first: nextFirst() })
+    load = new Load({ urls: () => [ready.url], ledger, random: new Random(SEED), rate: RATE, first: nextFirst() })
     loading = Promise.all([load.sendLive(), ...(withUploads ? [load.upload()] : [])])
   }
   const more = async () => {
@@ -92,7 +92,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
       event_type: 'poison',
     }))
     const answer = await post(`${ready.url}/v1/ingest`, { 'x-api-key': lettersKey }, JSON.stringify({ events }))
-    assert.equal(answer?.status, 200)
+    assert.equal('status' in answer && answer.status, 200)
     await until(
       () => letters(old),
       (found) => found.length === POISON,
@@ -150,7 +150,7 @@ test('data of the last release: nothing is lost or doubled by the upgrade, nor o
       ledger.attempt(keys)
       const body = JSON.stringify({ events: keys.map((key) => bodyOf(key, true)) })
       const answer = await post(`${ready.url}/v1/ingest`, { 'x-api-key': ledger.apiKey }, body)
-      assert.equal(answer?.status, 200)
+      assert.equal('status' in answer && answer.status, 200)
       ledger.answered(keys)
     }
   })

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { version } from '../../src/config/version.ts'
+import type { Checkout } from '../support/machine.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
 
 /** A checkout of ipid that can be started. */
-export interface Version {
+export interface Version extends Checkout {
   readonly name: string
-  readonly root: string
 }
 
 export const THIS_VERSION: Version = { name: version(), root: ROOT }

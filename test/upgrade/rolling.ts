@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Random } from '../../src/run/random.ts'
+import { ClientView } from '../chaos/run/client-view.ts'
 import { judgeStored } from '../chaos/run/judge.ts'
 import { Ledger } from '../chaos/run/ledger.ts'
 import { Load } from '../chaos/run/load.ts'
 import { startTestClickHouse } from '../support/clickhouse.ts'
+import { Machine } from '../support/machine.ts'
 import { takePort } from '../support/ports.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { stepsOf } from '../support/steps.ts'
 import { until } from '../support/until.ts'
-import { Machine } from './machine.ts'
 import { lastRelease, THIS_VERSION } from './released.ts'
 
 const SEED = 11
@@ -18,8 +19,6 @@ const RATE = 15
 const EVENTS_PER_STEP = 800
 const WORKER = ['--roles', 'process,sink,batch,archive']
 const INGRESS = ['--roles', 'ingress']
-/** Reasons of a connection that ended: a client sends again. */
-const RESET = /ECONNRESET|EPIPE|other side closed|socket hang up/
 
 const released = await lastRelease()
 const skip = typeof released === 'string' ? released : false
@@ -41,16 +40,10 @@ test('a rolling upgrade of workers and ingresses fails no request, and stores ev
       ...env,
     })
   const url = `http://127.0.0.1:${port}`
-  const answers = new Map<string, number>()
+  const view = new ClientView()
   let ledger: Ledger
   let load: Load
   let loading: Promise<unknown> = Promise.resolve()
-  const note = (answer: number | Error, path: string) => {
-    // An upload waits for a place among the tenant's jobs, with and without an upgrade.
-    const isFull = answer === 429 && path === '/v1/ingest/batch'
-    const name = isFull ? 'too many jobs' : typeof answer === 'number' ? String(answer) : nameOf(answer)
-    answers.set(name, (answers.get(name) ?? 0) + 1)
-  }
   const more = async () => {
     const before = ledger.received.all.answered
     await until(() => ledger.received.all.answered >= before + EVENTS_PER_STEP)
@@ -67,7 +60,7 @@ test('a rolling upgrade of workers and ingresses fails no request, and stores ev
     await workers[0].start(old, WORKER)
     await Promise.all([workers[1].start(old, WORKER), oldIngress.start(old, INGRESS)])
     ledger = await tenantOf(oldIngress)
-    load = new Load({ url: () => url, ledger, random: new Random(SEED), rate: RATE, onAnswer: note })
+    load = new Load({ urls: () => [url], ledger, random: new Random(SEED), rate: RATE, view })
     loading = Promise.all([load.sendLive(), load.sendLive(), load.upload()])
     await more()
   })
@@ -95,6 +88,7 @@ test('a rolling upgrade of workers and ingresses fails no request, and stores ev
     await loading
     const { stored, ...rest } = await judgeStored({ url, redisUrl: redis.url, clickhouseUrl: clickhouse.url }, [ledger])
     assert.deepEqual(rest, { lost: 0, doubled: 0, wrong: 0, examples: [] })
+    const { answers } = view.seen()
     const failed = [...answers.keys()].filter((name) => !['200', '202', 'too many jobs', 'reset'].includes(name))
     assert.deepEqual(failed, [])
     t.diagnostic(`${stored} events, each stored once; answers ${JSON.stringify(Object.fromEntries(answers))}`)
@@ -108,10 +102,3 @@ test('a rolling upgrade of workers and ingresses fails no request, and stores ev
     return new Ledger('acme', key, source.key)
   }
 })
-
-/** `reset`, or the message and the cause of another error. */
-function nameOf(error: Error): string {
-  const { cause } = error
-  const text = `${error.message} ${cause instanceof Error ? `${(cause as NodeJS.ErrnoException).code} ${cause.message}` : ''}`
-  return RESET.test(text) ? 'reset' : text
-}

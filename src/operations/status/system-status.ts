@@ -223,7 +223,7 @@ export interface RedisStatus {
 
 /** The copies of a master's writes. */
 export interface ReplicationStatus {
-  /** Replicas that are connected and have caught up. */
+  /** Replicas that are connected and have caught up; on a Redis Cluster, those of the master with the fewest. */
   readonly replicas: number
   /** `waitReplicas` of REDIS_URL. */
   readonly wait_replicas: number

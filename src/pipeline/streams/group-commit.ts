@@ -5,7 +5,9 @@ import { type DelayBounds, retry } from '../../run/loop.ts'
 import type { Service } from '../../run/service.ts'
 import { type Resolvers, withResolvers } from '../../run/with-resolvers.ts'
 import type { RedisClient } from '../../stores/redis/connect.ts'
+import { lossesOf } from '../../stores/redis/connection-losses.ts'
 import { persisted } from '../../stores/redis/durability/persisted.ts'
+import { replicasNeededBy } from '../../stores/redis/durability/replicated.ts'
 import { keys } from '../../stores/redis/keys.ts'
 import type { Lane } from '../declaration/lane.ts'
 import type { Intake } from '../declaration/source.ts'
@@ -362,10 +364,12 @@ class CommitWriter {
   ): Promise<UnavailableError | undefined> {
     const calls = this.#calls(byPartition)
     if (calls.length === 0) return undefined
+    const { client } = this.#options
     const attempt = async () => {
+      const losses = replicasNeededBy(client) > 0 ? lossesOf(client) : undefined
       await Promise.all(calls.map((call) => call()))
       onTaken()
-      await persisted(this.#options.client, true)
+      await persisted(client, { isHot: true, losses })
     }
     try {
       await retry(() => inTime(attempt, deadlineMs), { delay: RETRY_DELAY, deadlineMs })

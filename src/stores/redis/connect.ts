@@ -7,8 +7,9 @@ import {
   readWaitReplicas,
 } from '../../config/redis-url.ts'
 import { shown } from '../../config/values.ts'
-import { InputError, UnavailableError } from '../../run/errors.ts'
-import { isConnected, needReplicas } from './durability/replicated.ts'
+import { InputError } from '../../run/errors.ts'
+import { countLoss, countLossesOf, isConnected } from './connection-losses.ts'
+import { needReplicas } from './durability/replicated.ts'
 import { replyCode } from './errors.ts'
 import { sentinelOptions } from './sentinel.ts'
 
@@ -55,7 +56,7 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
     protocol: 2,
   }
   if (isClusterUrl(url)) {
-    const { nodes, isTls, username, password } = naming('REDIS_URL', () => readClusterUrl(url))
+    const { nodes, isTls, username, password, waitReplicas } = naming('REDIS_URL', () => readClusterUrl(url))
     const cluster = new Cluster(nodes, {
       redisOptions: { ...options, username, password, ...(isTls && { tls: {} }) },
       // Certificates name hosts, and by default the client would connect to their addresses.
@@ -64,7 +65,9 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
       clusterRetryStrategy: reconnectMs,
       scaleReads: 'master',
     })
-    cluster.on('+node', (node: Redis) => node.on('close', () => countLoss(cluster)))
+    countLossesOf(cluster)
+    followMasters(cluster)
+    needReplicas(cluster, waitReplicas)
     return cluster
   }
   const client = connectOne(url, options)
@@ -74,52 +77,6 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
   )
   client.on('close', () => countLoss(client))
   return client
-}
-
-/** How often each client has lost a connection. */
-const losses = new WeakMap<RedisClient, number>()
-
-function countLoss(client: RedisClient): void {
-  losses.set(client, (losses.get(client) ?? 0) + 1)
-}
-
-/**
- * How often the client has lost its connection, or one to a node of a Redis Cluster, or found another master for slots. What was read
- * before the last loss may be from a server that is not the master any more.
- */
-export function lossesOf(client: RedisClient): number {
-  if (client instanceof Cluster) countMoves(client)
-  const connections = client instanceof Cluster ? client.nodes() : [client]
-  // The socket has ended already, and `close` follows.
-  const ending = connections.filter((one) => one.status === 'ready' && !isConnected(one)).length
-  return (losses.get(client) ?? 0) + ending
-}
-
-/** The master of each slot of a cluster when `lossesOf` was last called. */
-const mastersSeen = new WeakMap<Cluster, readonly (string | undefined)[]>()
-
-/** A demoted master may keep its connection: it answers MOVED, and the client goes to the next master. */
-function countMoves(cluster: Cluster): void {
-  const { slots } = cluster
-  const before = mastersSeen.get(cluster)
-  if (before?.length === slots.length && slots.every(([master], slot) => master === before[slot])) return
-  mastersSeen.set(
-    cluster,
-    slots.map(([master]) => master),
-  )
-  if (before?.some((master, slot) => master !== slots[slot]?.[0])) countLoss(cluster)
-}
-
-/**
- * Call it right before a write that depends on an earlier read or write.
- * @param losses result of `lossesOf(client)` before that read or write
- * @throws UnavailableError when the connection was lost since: the next master may lack the answers of the last one
- */
-export function assertSameConnection(client: RedisClient, losses: number): void {
-  if (lossesOf(client) === losses) return
-  throw new UnavailableError(
-    'the connection to Redis was lost after the read: the next master may lack the data that was read',
-  )
 }
 
 function connectOne(url: string, options: RedisOptions): Redis {
@@ -145,6 +102,27 @@ function naming<T>(setting: string, read: () => T): T {
 /** Short delays, because requests fail meanwhile, and a restarted Redis is ready in a fraction of a second. */
 function reconnectMs(attempt: number): number {
   return Math.min(20 * attempt, 200)
+}
+
+const EPOCH_ASK_MS = 2_000
+
+/**
+ * Asks for the masters of a cluster after each fail-over. Otherwise the client stays with a master that is paused or cut off: nothing ends
+ * their connection. Each fail-over has an epoch of its own. `slotsRefreshInterval` of the client costs 5 ms of CPU each time.
+ */
+function followMasters(cluster: Cluster): void {
+  let known = Number.POSITIVE_INFINITY
+  const ask = async () => {
+    const open = cluster.nodes('master').filter(isConnected)
+    // A silent one is not asked each time.
+    const info = await open[Math.floor(Math.random() * open.length)]?.call('CLUSTER', 'INFO')
+    const epoch = Number(/^cluster_current_epoch:(\d+)/m.exec(String(info))?.[1] ?? known)
+    if (epoch > known) cluster.refreshSlotsCache()
+    known = Number.isFinite(known) ? Math.max(known, epoch) : epoch
+  }
+  const timer = setInterval(() => void ask().catch(() => {}), EPOCH_ASK_MS)
+  timer.unref()
+  cluster.once('end', () => clearInterval(timer))
 }
 
 /** How often to ask a Redis that is loading its data. */

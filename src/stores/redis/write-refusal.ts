@@ -1,16 +1,17 @@
-import { Cluster, type Redis } from 'ioredis'
+import { Cluster } from 'ioredis'
 import { numbered } from '../../run/counted.ts'
 import type { RedisClient } from './connect.ts'
 import { replicasNeededBy } from './durability/replicated.ts'
 import { replyCode } from './errors.ts'
 import { keys } from './keys.ts'
+import { mastersOf } from './nodes.ts'
 
 /**
  * Why Redis takes no writes now, in a few words for people; undefined when it takes them. Asks with a write that changes nothing:
  * the empty text at the end of a key that never exists. Rejects when Redis does not answer.
  */
 export async function writeRefusal(client: RedisClient): Promise<string | undefined> {
-  const missing = client instanceof Cluster ? undefined : await missingReplicas(client)
+  const missing = await missingReplicas(client)
   if (missing !== undefined) return missing
   const probed = client instanceof Cluster ? await partitionProbes(client) : [keys.writeProbe(undefined)]
   const refusals = await Promise.all(
@@ -20,10 +21,11 @@ export async function writeRefusal(client: RedisClient): Promise<string | undefi
 }
 
 /** ipid itself refuses a write that fewer than `waitReplicas` replicas have. */
-async function missingReplicas(client: Redis): Promise<string | undefined> {
+async function missingReplicas(client: RedisClient): Promise<string | undefined> {
   const needed = replicasNeededBy(client)
   if (needed === 0) return undefined
-  const online = onlineReplicas(await client.info('replication'))
+  const infos = await Promise.all(mastersOf(client).map((master) => master.info('replication')))
+  const online = Math.min(...infos.map(onlineReplicas))
   return online < needed ? `it has ${online} of the ${numbered(needed, 'replica')} that a write needs` : undefined
 }
 

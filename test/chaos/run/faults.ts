@@ -18,8 +18,13 @@ export interface Fault {
    * @returns the moment from which only the service itself prevents answers (`performance.now()`); undefined:
    *   from the beginning
    */
-  inflict(random: Random, last: Last): Promise<number | undefined>
+  inflict(random: Random, last: Last, part: Part): Promise<number | undefined>
+  /** Longest time that it may take. Default: 90 s. */
+  readonly withinMs?: number
 }
+
+/** Names the part of a fault that comes now. */
+export type Part = (name: string) => void
 
 /** Lets a fault last, for about this many milliseconds; a watched one until it has been seen. */
 export type Last = (ms: number) => Promise<void>

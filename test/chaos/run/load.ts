@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BatchAccepted } from '../../../schemas/api/batch.ts'
 import type { Random } from '../../../src/run/random.ts'
+import { type ClientView, isRefused, type RequestView } from './client-view.ts'
 import { bodyOf, eventOf } from './events.ts'
 import type { Ledger } from './ledger.ts'
 
 export interface LoadOptions {
-  /** Current base URL of the API. */
-  readonly url: () => string
+  /** Base URLs of the API. A request goes to the first, and to the next one when that does not answer. */
+  readonly urls: () => readonly string[]
   readonly ledger: Ledger
   readonly random: Random
   /** Requests per second, of `PER_REQUEST` events. */
   readonly rate: number
   /** Number of the first event of each kind, for a second load of a ledger. A multiple of `UPLOAD_LINES`. Default: 0. */
   readonly first?: number
-  /** Called for each request: its status, or why there is no answer. */
-  readonly onAnswer?: (answer: number | Error, path: string) => void
+  readonly view?: ClientView
 }
 
 const PER_REQUEST = 20
@@ -72,15 +72,15 @@ export class Load {
 
   /** Uploads, one after the other. */
   async upload(): Promise<void> {
-    const { ledger } = this.#options
+    const { ledger, view } = this.#options
     while (!this.#stopped) {
       const first = (this.#options.first ?? 0) + this.#uploads++ * UPLOAD_LINES
       const keys = Array.from({ length: UPLOAD_LINES }, (_, i) => `batch-${first + i}`)
       const lines = keys.map((key) => JSON.stringify(bodyOf(key, true)))
       const group = { keys, answered: false }
       ledger.groups.push(group)
-      ledger.attempt(keys)
-      const answer = await this.#post('/v1/ingest/batch', lines.join('\n'))
+      const body = lines.join('\n')
+      const answer = await this.#try('/v1/ingest/batch', { keys, body, mayRepeat: false, request: view?.open() })
       if (answer?.status === 202) {
         group.answered = true
         ledger.answered(keys)
@@ -97,24 +97,24 @@ export class Load {
   }
 
   async #sendOnce(keys: string[]): Promise<void> {
-    const { ledger } = this.#options
+    const { ledger, view } = this.#options
     const group = { keys, answered: false }
     ledger.groups.push(group)
-    group.answered = await this.#send(keys, false)
+    group.answered = await this.#send(keys, false, view?.open())
   }
 
   async #sendUntilAnswered(keys: string[]): Promise<void> {
-    while (!this.#abandoned && !(await this.#send(keys, true))) await sleep(AGAIN_MS)
+    const request = this.#options.view?.open()
+    while (!this.#abandoned && !(await this.#send(keys, true, request))) await sleep(AGAIN_MS)
   }
 
-  async #send(keys: readonly string[], withIds: boolean): Promise<boolean> {
-    const { ledger, random, url, onAnswer } = this.#options
-    ledger.attempt(keys)
+  async #send(keys: readonly string[], withIds: boolean, request: RequestView | undefined): Promise<boolean> {
+    const { ledger, random } = this.#options
     const events = keys.map((key) => bodyOf(key, withIds))
     const isOfSource = withIds && random.next() < SOURCE_SHARE
-    const answer = isOfSource
-      ? await post(`${url()}/s/http/${ledger.sourceKey}`, {}, JSON.stringify(events), onAnswer)
-      : await this.#post('/v1/ingest', JSON.stringify({ events }))
+    const path = isOfSource ? `/s/http/${ledger.sourceKey}` : '/v1/ingest'
+    const body = JSON.stringify(isOfSource ? events : { events })
+    const answer = await this.#try(path, { keys, body, mayRepeat: withIds, request })
     // 429 and 5xx are answers of a fault.
     if (isOfSource && answer !== undefined && answer.status < 429) ledger.sourceAnswers++
     if (answer?.status !== 200) return false
@@ -122,10 +122,33 @@ export class Load {
     return true
   }
 
-  #post(path: string, body: string): Promise<Answer | undefined> {
-    const { url, ledger, onAnswer } = this.#options
-    return post(url() + path, { 'x-api-key': ledger.apiKey }, body, onAnswer)
+  /**
+   * As a load balancer does: sends to the next one what one refused; and what one took without an answer, if it may be repeated.
+   */
+  async #try(path: string, { keys, body, mayRepeat, request }: Sending): Promise<Answer | undefined> {
+    const { urls, ledger } = this.#options
+    // The key of a source is in its path.
+    const key: Record<string, string> = path.startsWith('/s/') ? {} : { 'x-api-key': ledger.apiKey }
+    for (const url of urls()) {
+      ledger.attempt(keys)
+      const answer = await post(url + path, key, body)
+      request?.tried(answer instanceof Error ? answer : answer.status, path)
+      if (!(answer instanceof Error)) {
+        if (answer.status < 300) request?.accepted()
+        return answer
+      }
+      if (!mayRepeat && !isRefused(answer)) return undefined
+    }
+    return undefined
   }
+}
+
+interface Sending {
+  /** Of the events. */
+  readonly keys: readonly string[]
+  readonly body: string
+  readonly mayRepeat: boolean
+  readonly request: RequestView | undefined
 }
 
 export interface Answer {
@@ -133,23 +156,15 @@ export interface Answer {
   readonly text: string
 }
 
-/** Undefined when there is no complete answer. */
-export async function post(
-  url: string,
-  key: Readonly<Record<string, string>>,
-  body: string,
-  onAnswer: (answer: number | Error, path: string) => void = () => {},
-): Promise<Answer | undefined> {
+/** An error when there is no complete answer. */
+export async function post(url: string, key: Readonly<Record<string, string>>, body: string): Promise<Answer | Error> {
   try {
     const headers = { ...key, 'content-type': 'application/json' }
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
     const answer = await fetch(url, { method: 'POST', headers, body, signal })
-    const text = await answer.text()
-    onAnswer(answer.status, new URL(url).pathname)
-    return { status: answer.status, text }
+    return { status: answer.status, text: await answer.text() }
   } catch (error) {
-    onAnswer(error as Error, new URL(url).pathname)
-    return undefined
+    return error as Error
   }
 }
 

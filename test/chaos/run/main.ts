@@ -4,10 +4,17 @@ import { type Releases, withReleases } from '../../../bench/run/releases.ts'
 import { Random } from '../../../src/run/random.ts'
 import { printJson, printTable } from '../../../src/terminal/print.ts'
 import { stopShared } from '../../support/end.mjs'
+import type { ClientRow } from './client-view.ts'
 import { type InflictedFault, PHASES, type PhaseName, type PhaseReport, runPhase } from './phase.ts'
 
 /** Parts of the time of a run. */
-const SHARES: Readonly<Record<PhaseName, number>> = { own: 0.4, proxied: 0.25, cluster: 0.15, sentinel: 0.2 }
+const SHARES: Readonly<Record<PhaseName, number>> = {
+  own: 0.32,
+  proxied: 0.2,
+  cluster: 0.12,
+  sentinel: 0.16,
+  machines: 0.2,
+}
 const SEEDS = 2 ** 31
 const EXIT_USAGE = 2
 
@@ -23,6 +30,7 @@ interface Options {
 export interface ChaosReport {
   readonly seed: number
   readonly faults: readonly InflictedFault[]
+  readonly clients: readonly (ClientRow & { readonly phase: PhaseName })[]
   readonly stored: number
   readonly lost: number
   readonly doubled: number
@@ -65,6 +73,7 @@ export async function runChaos(
   return {
     seed,
     faults: reports.flatMap(({ faults }) => faults),
+    clients: reports.flatMap(({ clients }, i) => clients.map((row) => ({ phase: phases[i]!, ...row }))),
     stored: sum('stored'),
     lost: sum('lost'),
     doubled: sum('doubled'),
@@ -73,7 +82,7 @@ export async function runChaos(
   }
 }
 
-function print({ seed, faults, stored, lost, doubled, wrong, examples }: ChaosReport): void {
+function print({ seed, faults, clients, stored, lost, doubled, wrong, examples }: ChaosReport): void {
   const out = process.stdout
   const kinds = [...new Set(faults.map(({ kind }) => kind))].sort()
   const row = (title: string, of: readonly InflictedFault[]) => {
@@ -89,10 +98,26 @@ function print({ seed, faults, stored, lost, doubled, wrong, examples }: ChaosRe
   )
   if (faults.length > 0) rows.push(row('all', faults))
   printSeen(faults)
+  printClients(clients)
   out.write('\nSeconds from a fault to the next 200\n')
   printTable(out, ['FAULT', 'TIMES', 'MEDIAN', 'P95', 'LONGEST'], rows)
   out.write(`\n${stored} events stored, ${lost} lost, ${doubled} doubled, ${wrong} wrong; seed ${seed}\n`)
   for (const example of examples) out.write(`  ${example}\n`)
+}
+
+const ANSWERS = ['200', '202', '429', '500', '503', 'refused', 'reset', 'no answer'] as const
+
+/** The clients' view of each fault. */
+function printClients(clients: ChaosReport['clients']): void {
+  const rows = clients.map(({ phase, fault, answers, waitMs }) => {
+    const others = Object.entries(answers).filter(([name]) => !ANSWERS.some((one) => one === name))
+    const counts = ANSWERS.map((name) => answers[name] ?? 0)
+    const more = others.map(([name, count]) => `${count} ${name}`).join(', ')
+    return [phase, fault, ...counts, more, ...Object.values(waitMs).map(shown)]
+  })
+  process.stdout.write('\nWhat clients saw: answers to all tries, and seconds until a request was accepted\n')
+  const heads = ANSWERS.map((name) => name.toUpperCase())
+  printTable(process.stdout, ['PHASE', 'WHILE', ...heads, 'OTHERS', 'MEDIAN', 'P99', 'LONGEST'], rows)
 }
 
 /** The operator's view of each fault. */

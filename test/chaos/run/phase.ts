@@ -5,22 +5,31 @@ import { DEFAULT_PLANS } from '../../../schemas/plans.ts'
 import type { Random } from '../../../src/run/random.ts'
 import { connectRedis } from '../../../src/stores/redis/connect.ts'
 import { tenantAdmin, withRedis } from '../../../src/terminal/stores.ts'
-import { isAlive } from '../../support/processes.ts'
 import { CleanUp } from './clean-up.ts'
+import { type ClientRow, ClientView, clientRows, NO_FAULT } from './client-view.ts'
 import { note, type Verdict } from './compare.ts'
-import { type Fault, faultsOfClustered, faultsOfOwn, faultsOfProxied, faultsOfWatched, type Last } from './faults.ts'
+import {
+  type Fault,
+  faultsOfClustered,
+  faultsOfOwn,
+  faultsOfProxied,
+  faultsOfWatched,
+  type Last,
+  type Part,
+} from './faults.ts'
 import { judgeStored } from './judge.ts'
 import { Ledger } from './ledger.ts'
 import { Load } from './load.ts'
+import { faultsOfMachines, startMachines } from './machines.ts'
 import { Probe } from './probe.ts'
 import { type Surroundings, startClustered, startOwn, startProxied, startWatched } from './services.ts'
 import { type Seen, Watch } from './watch.ts'
 
 /**
  * `own`: its own stores, like `npm start`; `proxied`: external stores behind proxies; `cluster`: a Redis Cluster; `sentinel`: a Redis that
- * Sentinel watches.
+ * Sentinel watches; `machines`: three ingresses and three workers of their own, a Redis Cluster of six, two shards of ClickHouse.
  */
-export const PHASES = ['own', 'proxied', 'cluster', 'sentinel'] as const
+export const PHASES = ['own', 'proxied', 'cluster', 'sentinel', 'machines'] as const
 export type PhaseName = (typeof PHASES)[number]
 
 export interface InflictedFault {
@@ -37,14 +46,19 @@ export interface InflictedFault {
 
 export interface PhaseReport {
   readonly faults: readonly InflictedFault[]
+  readonly clients: readonly ClientRow[]
   readonly verdict: Verdict
 }
 
 export interface PhaseOptions {
   readonly seconds: number
   readonly random: Random
-  /** Inflicts every fault once, for as long as status and alerts take to see it. */
+  /** Inflicts every fault once, for as long as status and alerts take to see it. In `machines`, nothing watches. */
   readonly isWatched?: boolean
+  /** Requests per second of a tenant; default: 15. */
+  readonly rate?: number
+  /** Kinds to inflict once each, in this order, in place of random ones. */
+  readonly kinds?: readonly string[]
   readonly say: (text: string) => void
 }
 
@@ -61,7 +75,7 @@ export async function runPhase(phase: PhaseName, options: PhaseOptions, whole: R
   const release = whole.add(() => cleanUp.releaseAll())
   try {
     const { service, faults } = await start(phase, cleanUp)
-    const watch = options.isWatched ? await Watch.start(service.instance, cleanUp) : undefined
+    const watch = options.isWatched && service.instance ? await Watch.start(service.instance, cleanUp) : undefined
     return await faultsUnderLoad(phase, service, faults, options, watch)
   } finally {
     await release()
@@ -80,6 +94,10 @@ async function start(phase: PhaseName, cleanUp: CleanUp): Promise<{ service: Sur
     cleanUp.after(() => redis.disconnect())
     return { service, faults: faultsOfProxied(service, redis) }
   }
+  if (phase === 'machines') {
+    const service = await startMachines(cleanUp)
+    return { service, faults: faultsOfMachines(service) }
+  }
   if (phase === 'sentinel') {
     const service = await startWatched(cleanUp)
     return { service, faults: faultsOfWatched(service) }
@@ -92,14 +110,14 @@ async function faultsUnderLoad(
   phase: PhaseName,
   service: Surroundings,
   faults: readonly Fault[],
-  { seconds, random, say }: PhaseOptions,
+  { seconds, random, say, isWatched, kinds, rate = LIVE_RATE }: PhaseOptions,
   watch: Watch | undefined,
 ): Promise<PhaseReport> {
-  const { instance } = service
-  const url = () => instance.ready.url
+  const { urls } = service
+  const view = new ClientView()
   const ledgers = await tenants(service)
-  const loads = ledgers.map((ledger) => new Load({ url, ledger, random: random.fork(), rate: LIVE_RATE }))
-  const probe = new Probe(url, ledgers[0]!)
+  const loads = ledgers.map((ledger) => new Load({ urls, ledger, random: random.fork(), rate, view }))
+  const probe = new Probe(urls, ledgers[0]!)
   const running = [
     probe.run(),
     ...loads.flatMap((load, i) => (i === 0 ? [load.sendLive()] : [load.sendLive(), load.upload()])),
@@ -107,7 +125,7 @@ async function faultsUnderLoad(
   const inflicted: InflictedFault[] = []
   await probe.nextGood(performance.now(), GOOD_WITHIN_MS)
   const endMs = performance.now() + seconds * 1_000
-  const inTurn = watch && [...faults]
+  const inTurn = kinds?.map((kind) => named(faults, kind)) ?? (isWatched ? [...faults] : undefined)
   for (;;) {
     const fault = inTurn === undefined ? drawn(faults, random) : inTurn.shift()
     if (fault === undefined || (inTurn === undefined && performance.now() >= endMs)) break
@@ -116,7 +134,8 @@ async function faultsUnderLoad(
     let seen: Seen | undefined
     try {
       const inflict = async (last: Last) => {
-        const fromMs = await inflictOne(fault, random, last)
+        view.during(fault.kind)
+        const fromMs = await inflictOne(fault, random, last, (part) => view.during(`${fault.kind}: ${part}`))
         // A watched fault is looked at for longer than the probe remembers.
         goodAgain = probe.nextGood(fromMs ?? beganMs, GOOD_WITHIN_MS)
       }
@@ -124,9 +143,14 @@ async function faultsUnderLoad(
       else seen = await watch.of(inflict)
     } catch (error) {
       say(`${phase}: ${fault.kind}: not now, ${(error as Error).message}`)
-      continue
+      view.during(NO_FAULT)
+      if (kinds === undefined) continue
+      probe.stop()
+      for (const load of loads) load.abandon()
+      throw error
     }
     const goodAgainMs = await goodAgain
+    view.during(NO_FAULT)
     const good = goodAgainMs === undefined ? 'no 200 any more' : `200 after ${Math.round(goodAgainMs)} ms`
     say(`${phase}: ${fault.kind}: ${good}${seen === undefined ? '' : `; ${JSON.stringify(seen)}`}`)
     inflicted.push({ phase, kind: fault.kind, goodAgainMs, ...(seen && { seen }) })
@@ -134,17 +158,23 @@ async function faultsUnderLoad(
   }
   for (const part of [probe, ...loads]) part.stop()
   await Promise.all(running)
-  return { faults: inflicted, verdict: await judge(service, ledgers, say) }
+  return { faults: inflicted, clients: clientRows(view), verdict: await judge(service, ledgers, say) }
 }
 
-async function inflictOne(fault: Fault, random: Random, last: Last): Promise<number | undefined> {
+function named(faults: readonly Fault[], kind: string): Fault {
+  const found = faults.find((fault) => fault.kind === kind)
+  if (found === undefined) throw new Error(`no fault is named ${kind}`)
+  return found
+}
+
+async function inflictOne(fault: Fault, random: Random, last: Last, part: Part): Promise<number | undefined> {
   const over = new AbortController()
-  const late = sleep(FAULT_WITHIN_MS, undefined, { signal: over.signal }).then(() => {
+  const late = sleep(fault.withinMs ?? FAULT_WITHIN_MS, undefined, { signal: over.signal }).then(() => {
     throw new Error('it does not end')
   })
   late.catch(() => {})
   try {
-    return await Promise.race([late, fault.inflict(random, last)])
+    return await Promise.race([late, fault.inflict(random, last, part)])
   } finally {
     over.abort()
   }
@@ -163,14 +193,14 @@ function drawn(faults: readonly Fault[], random: Random): Fault {
 }
 
 /** The first with live events only, the second and third with uploads besides. */
-async function tenants({ instance, redisUrl }: Surroundings): Promise<Ledger[]> {
+async function tenants({ apiKey, redisUrl }: Surroundings): Promise<Ledger[]> {
   const plans = new Map(Object.entries(DEFAULT_PLANS))
   return await withRedis(redisUrl, async (client) => {
     const admin = tenantAdmin(client, { plans })
     const ledgerOf = async (id: string, apiKey: string) =>
       new Ledger(id, apiKey, (await admin.createSource(id, { kind: 'http', address: 'payload' })).key)
-    const ledgers = [await ledgerOf('demo', instance.apiKey)]
-    for (const name of ['acme', 'umbrella']) {
+    const ledgers = apiKey === undefined ? [] : [await ledgerOf('demo', apiKey)]
+    for (const name of apiKey === undefined ? ['demo', 'acme', 'umbrella'] : ['acme', 'umbrella']) {
       const { id } = await admin.createTenant(name, { plan: 'custom' })
       ledgers.push(await ledgerOf(id, (await admin.createKey(id)).key))
     }
@@ -179,11 +209,9 @@ async function tenants({ instance, redisUrl }: Surroundings): Promise<Ledger[]> 
 }
 
 async function judge(service: Surroundings, ledgers: readonly Ledger[], say: PhaseOptions['say']): Promise<Verdict> {
-  const { instance, redisUrl, clickhouseUrl } = service
+  const { urls, redisUrl, clickhouseUrl } = service
   say('the load has ended; waiting until all is stored')
-  const verdict = await judgeStored({ url: instance.ready.url, redisUrl, clickhouseUrl }, ledgers)
-  const { others, redis: servers } = instance.pids()
-  if ((await instance.stop()) !== 0) note(verdict, 'wrong', 'the service did not end with 0')
-  for (const pid of [...others, ...servers]) if (isAlive(pid)) note(verdict, 'wrong', `process ${pid} is left`)
+  const verdict = await judgeStored({ url: urls()[0]!, redisUrl, clickhouseUrl }, ledgers)
+  for (const text of await service.stop()) note(verdict, 'wrong', text)
   return verdict
 }

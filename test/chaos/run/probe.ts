@@ -9,7 +9,7 @@ const OPEN_MAX = 40
 
 /** Tests again and again whether a request is answered with 200: its own live events, one each, sent once. */
 export class Probe {
-  readonly #url: () => string
+  readonly #urls: () => readonly string[]
   readonly #ledger: Ledger
   #stopped = false
   #sent = 0
@@ -17,8 +17,8 @@ export class Probe {
   /** Answered with 200, in the order of their answers. */
   readonly #good: { readonly sentMs: number; readonly answeredMs: number }[] = []
 
-  constructor(url: () => string, ledger: Ledger) {
-    this.#url = url
+  constructor(urls: () => readonly string[], ledger: Ledger) {
+    this.#urls = urls
     this.#ledger = ledger
   }
 
@@ -52,12 +52,12 @@ export class Probe {
     this.#open++
     const sentMs = performance.now()
     const answer = await post(
-      `${this.#url()}/v1/ingest`,
+      `${this.#urls()[0]}/v1/ingest`,
       { 'x-api-key': this.#ledger.apiKey },
       JSON.stringify({ events: [bodyOf(key, true)] }),
     )
     this.#open--
-    if (answer?.status !== 200) return
+    if (answer instanceof Error || answer.status !== 200) return
     group.answered = true
     this.#ledger.answered(group.keys)
     this.#good.push({ sentMs, answeredMs: performance.now() })

@@ -7,31 +7,44 @@ import { join } from 'node:path'
 import { startTestClickHouse, type TestClickHouse } from '../../support/clickhouse.ts'
 import { startInstance, type TestInstance } from '../../support/instance.ts'
 import { takePort } from '../../support/ports.ts'
+import { isAlive } from '../../support/processes.ts'
 import { startTestRedis, type TestRedis } from '../../support/redis.ts'
 import { type SentinelSet, startSentinelSet } from '../../support/sentinel.ts'
 import { until } from '../../support/until.ts'
 import type { CleanUp } from './clean-up.ts'
-import { type ClusterNode, startCluster } from './cluster.ts'
+import { type ClusterNode, clusterUrl, startCluster } from './cluster.ts'
 import { CuttingProxy } from './proxy.ts'
 import { SmallDisk } from './small-disk.ts'
 
-/** A whole ipid, and its environment. */
+/** What the load and the judge need of a service. */
 export interface Surroundings {
-  readonly instance: TestInstance
+  /** Base URLs of the API, in the order in which a request tries them. */
+  readonly urls: () => readonly string[]
+  /** Of the tenant `demo`; undefined: there is none yet. */
+  readonly apiKey: string | undefined
   /** Without any proxy. */
   readonly redisUrl: string
   readonly clickhouseUrl: string
+  /** What runs everything, if one does. */
+  readonly instance?: TestInstance
+  /** Ends it in order. Returns what went wrong, in words. */
+  stop(): Promise<readonly string[]>
+}
+
+/** One ipid that runs everything. */
+interface OneInstance extends Surroundings {
+  readonly instance: TestInstance
 }
 
 /** With its own stores; all on a disk that can be filled, where one can be mounted. */
-export interface Own extends Surroundings {
+export interface Own extends OneInstance {
   readonly disk: SmallDisk | undefined
 }
 
 /**
  * External Redis and ClickHouse, with proxies before them; Redis on a disk that can be filled, where one can be mounted.
  */
-export interface Proxied extends Surroundings {
+export interface Proxied extends OneInstance {
   readonly redis: TestRedis
   readonly clickhouse: TestClickHouse
   readonly toRedis: CuttingProxy
@@ -49,12 +62,25 @@ export interface SecondSet {
 }
 
 /** With three servers of Redis, three Sentinels, and answers only for replicated writes. */
-export interface Watched extends Surroundings {
+export interface Watched extends OneInstance {
   readonly set: SentinelSet
 }
 
-export interface Clustered extends Surroundings {
+export interface Clustered extends OneInstance {
   readonly nodes: readonly ClusterNode[]
+}
+
+function ofInstance(instance: TestInstance) {
+  return {
+    instance,
+    urls: () => [instance.ready.url],
+    apiKey: instance.apiKey,
+    async stop() {
+      const { others, redis } = instance.pids()
+      const wrong = (await instance.stop()) === 0 ? [] : ['the service did not end with 0']
+      return [...wrong, ...[...others, ...redis].filter(isAlive).map((pid) => `process ${pid} is left`)]
+    },
+  }
 }
 
 const SETTINGS = { DEFAULT_DATA: 'off', CLAIM_IDLE_MS: '1000' }
@@ -75,7 +101,7 @@ function withPort(url: string, port: number): string {
 export async function startOwn(cleanUp: CleanUp): Promise<Own> {
   const disk = await SmallDisk.mount(cleanUp)
   const instance = await startInstance(cleanUp, ownSettings(), disk?.path)
-  return { instance, disk, redisUrl: instance.ready.redis_url, clickhouseUrl: instance.ready.tables_url }
+  return { ...ofInstance(instance), disk, redisUrl: instance.ready.redis_url, clickhouseUrl: instance.ready.tables_url }
 }
 
 export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
@@ -93,7 +119,7 @@ export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
   const instance = await startInstance(cleanUp, settings)
   const startSecond = () => startSecondSet(instance, settings, cleanUp)
   return {
-    instance,
+    ...ofInstance(instance),
     second: await startSecond(),
     redis,
     clickhouse,
@@ -106,18 +132,21 @@ export async function startProxied(cleanUp: CleanUp): Promise<Proxied> {
   }
 }
 
+/** A killed master is restarted before its replica takes over: the replica may lack writes, which would be lost. */
+const NO_TAKEOVER_MS = 15_000
+
 export async function startClustered(cleanUp: CleanUp): Promise<Clustered> {
-  const nodes = await startCluster(cleanUp)
-  const redisUrl = `redis-cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
+  const nodes = await startCluster(cleanUp, { nodeTimeoutMs: NO_TAKEOVER_MS })
+  const redisUrl = clusterUrl(nodes)
   const instance = await startInstance(cleanUp, { ...ownSettings(), ...SHARED, REDIS_URL: redisUrl })
-  return { instance, nodes, redisUrl, clickhouseUrl: instance.ready.tables_url }
+  return { ...ofInstance(instance), nodes, redisUrl, clickhouseUrl: instance.ready.tables_url }
 }
 
 export async function startWatched(cleanUp: CleanUp): Promise<Watched> {
   const set = await startSentinelSet(cleanUp)
   const redisUrl = set.url('?waitReplicas=1')
   const instance = await startInstance(cleanUp, { ...ownSettings(), ...SHARED, REDIS_URL: redisUrl })
-  return { instance, set, redisUrl, clickhouseUrl: instance.ready.tables_url }
+  return { ...ofInstance(instance), set, redisUrl, clickhouseUrl: instance.ready.tables_url }
 }
 
 async function startSecondSet(

@@ -65,7 +65,8 @@ const WRONG: [url: string, message: RegExp][] = [
   ['redis-cluster://:se@cret@h1:7000', /characters of a user or password must be percent-encoded, as %40 for @$/],
   ['rediss-cluster://:100%@h1:7000', /must be percent-encoded/],
   ['redis-cluster://h1:7000/1', /redis-cluster:\/\/ has only the database 0$/],
-  ['redis-cluster://h1:7000?waitReplicas=1', /redis-cluster:\/\/ takes no options$/],
+  ['redis-cluster://h1:7000?db=1', /options of redis-cluster:\/\/ must be among waitReplicas, got db$/],
+  ['redis-cluster://h1:7000?waitReplicas=x', /waitReplicas must be a whole number/],
 ]
 
 for (const [url, message] of WRONG) {

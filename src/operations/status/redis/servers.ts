@@ -1,6 +1,7 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { RedisClient } from '../../../stores/redis/connect.ts'
 import { replicasNeededBy } from '../../../stores/redis/durability/replicated.ts'
+import { mastersOf } from '../../../stores/redis/nodes.ts'
 import { sentinelMasterOf } from '../../../stores/redis/sentinel.ts'
 import { onlineReplicas, writeRefusal } from '../../../stores/redis/write-refusal.ts'
 import { clockAheadMs } from '../clocks.ts'
@@ -8,11 +9,11 @@ import type { RedisStatus } from '../system-status.ts'
 
 /** Memory and durability of Redis. Uses INFO, because managed servers often forbid CONFIG. */
 export async function readServers(client: RedisClient): Promise<RedisStatus> {
-  const masters: Redis[] = client instanceof Cluster ? client.nodes('master') : [client]
+  const masters = mastersOf(client)
   const [servers, clocks, replication, refusal] = await Promise.all([
     Promise.all(masters.map(readServer)),
     Promise.all(masters.map((node) => clockAheadMs(() => node.time(), redisTimeMs))),
-    client instanceof Cluster ? {} : readReplication(client),
+    readReplication(client, masters),
     writeRefusal(client),
   ])
   const sum = (value: (server: Server) => number) => servers.reduce((total, server) => total + value(server), 0)
@@ -29,14 +30,18 @@ export async function readServers(client: RedisClient): Promise<RedisStatus> {
   }
 }
 
-async function readReplication(client: Redis): Promise<Pick<RedisStatus, 'sentinel' | 'replication'>> {
-  const [master, needed] = [sentinelMasterOf(client), replicasNeededBy(client)]
+async function readReplication(
+  client: RedisClient,
+  masters: readonly Redis[],
+): Promise<Pick<RedisStatus, 'sentinel' | 'replication'>> {
+  const needed = replicasNeededBy(client)
+  const master = client instanceof Cluster ? undefined : sentinelMasterOf(client)
   if (master === undefined && needed === 0) return {}
-  const info = await client.info('replication')
-  const replication = { replicas: onlineReplicas(info), wait_replicas: needed }
+  const infos = await Promise.all(masters.map((node) => node.info('replication')))
+  const replication = { replicas: Math.min(...infos.map(onlineReplicas)), wait_replicas: needed }
   if (master === undefined) return { replication }
   // Redis says this only when the setting is in force.
-  return { sentinel: { master, ...replication, refuses_alone: /^min_(slaves|replicas)_good_/m.test(info) } }
+  return { sentinel: { master, ...replication, refuses_alone: /^min_(slaves|replicas)_good_/m.test(infos[0]!) } }
 }
 
 /** A value of INFO; `''` when it has none of this name. */

@@ -17,11 +17,15 @@ const files = new WeakMap<RedisClient, AppendOnlyFile | null>()
  *
  * Rejects when the connection, a write of Redis or the disk fails. The answered data may then be on disk or not. After a failure of the
  * disk it rejects until Redis has rewritten its file.
- * @param isHot sends PING and syncs at the same time. That saves a round trip, but the sync may miss data that Redis writes late: after a
- *   failed write, or after a large reply. The next sync has them.
+ * @param options `isHot` sends PING and syncs at the same time. That saves a round trip, but the sync may miss data that Redis writes late: after a
+ *   failed write, or after a large reply. The next sync has them. `losses`: those of the client (`lossesOf`) before the first of several
+ *   writes; without it, the write must have been answered just now.
  */
-export async function persisted(client: RedisClient, isHot = false): Promise<void> {
-  if (client instanceof Redis && replicasNeededBy(client) > 0) await replicated(client)
+export async function persisted(
+  client: RedisClient,
+  { isHot = false, losses }: { readonly isHot?: boolean; readonly losses?: number } = {},
+): Promise<void> {
+  if (replicasNeededBy(client) > 0) await replicated(client, losses)
   const file = fileOf(client)
   if (file === null) return
   try {

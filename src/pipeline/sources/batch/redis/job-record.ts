@@ -1,6 +1,7 @@
 import { BATCH_LIMITS, type BatchJob, type BatchStatus, type BatchSummary } from '../../../../../schemas/api/batch.ts'
 import { nounFor } from '../../../../run/counted.ts'
-import { assertSameConnection, lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
+import type { RedisClient } from '../../../../stores/redis/connect.ts'
+import { assertSameConnection, lossesOf } from '../../../../stores/redis/connection-losses.ts'
 import { keys, progressFields } from '../../../../stores/redis/keys.ts'
 import { loadScript } from '../../../../stores/redis/scripts.ts'
 import { problemOf, type Rejections, rejectedText, rejectionsOf } from './rejected-reasons.ts'

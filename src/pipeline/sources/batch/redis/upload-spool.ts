@@ -2,7 +2,8 @@ import type { Addresses } from '../../../../../schemas/tenant.ts'
 import { HttpError } from '../../../../http/engine/http-error.ts'
 import { BackpressureError, UnavailableError } from '../../../../run/errors.ts'
 import { type DelayBounds, Loop, retry } from '../../../../run/loop.ts'
-import { lossesOf, type RedisClient } from '../../../../stores/redis/connect.ts'
+import type { RedisClient } from '../../../../stores/redis/connect.ts'
+import { lossesOf } from '../../../../stores/redis/connection-losses.ts'
 import { persisted } from '../../../../stores/redis/durability/persisted.ts'
 import { keys } from '../../../../stores/redis/keys.ts'
 import { loadScript, type Write } from '../../../../stores/redis/scripts.ts'
@@ -269,7 +270,7 @@ export class UploadSpool implements Upload {
     if (this.#unsyncedBytes < EARLY_SYNC_BYTES) return
     this.#unsyncedBytes = 0
     // `complete` checks the result of the last fsync.
-    persisted(this.#options.client, true).catch(() => {})
+    persisted(this.#options.client, { isHot: true }).catch(() => {})
   }
 
   /**

@@ -4,13 +4,16 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
-import { tablesUrlOf } from '../support/fetch-clickhouse.ts'
-import { type Ready, writeTestData } from '../support/instance.ts'
-import { takePort } from '../support/ports.ts'
-import { processesNaming } from '../support/processes.ts'
-import { until } from '../support/until.ts'
-import type { Version } from './released.ts'
+import { tablesUrlOf } from './fetch-clickhouse.ts'
+import { type Ready, writeTestData } from './instance.ts'
+import { takePort } from './ports.ts'
+import { processesNaming } from './processes.ts'
+import { until } from './until.ts'
+
+/** A checkout of ipid that can be started. */
+export interface Checkout {
+  readonly root: string
+}
 
 /** The output of a start. */
 export interface Started extends Ready {
@@ -22,7 +25,7 @@ const OUTPUT_BYTES_MAX = 16 * 2 ** 20
 
 /** A DATA_DIR with its settings and ports, on which one version after the other runs. All of it is removed after the test. */
 export class Machine {
-  readonly #dir = mkdtempSync(join(tmpdir(), 'ipid-upgrade-'))
+  readonly #dir = mkdtempSync(join(tmpdir(), 'ipid-machine-'))
   readonly #env: Record<string, string>
   #child: ChildProcess | undefined
   #printed = ''
@@ -46,8 +49,11 @@ export class Machine {
   }
 
   /** @param env settings beside those that keep it private */
-  static async create(t: TestContext, env: Record<string, string> = {}): Promise<Machine> {
-    const dataDir = mkdtempSync(join(tmpdir(), 'ipid-upgrade-data-'))
+  static async create(
+    t: { after(hook: () => Promise<void>): void },
+    env: Record<string, string> = {},
+  ): Promise<Machine> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'ipid-machine-data-'))
     const machine = new Machine(env, await writeTestData(dataDir))
     t.after(async () => {
       await machine.kill()
@@ -56,13 +62,18 @@ export class Machine {
     return machine
   }
 
+  /** Its running processes. */
+  get pids(): number[] {
+    return processesNaming(this.#dir)
+  }
+
   /** Everything printed to standard error so far. */
   get stderr(): string {
     return this.#printed
   }
 
   /** Starts a version; resolves when it is ready. */
-  async start({ root }: Version, args: readonly string[] = []): Promise<Started> {
+  async start({ root }: Checkout, args: readonly string[] = []): Promise<Started> {
     const readyFile = join(this.#dir, 'ready.json')
     rmSync(readyFile, { force: true })
     const child = spawn(process.execPath, ['src/ipid.mjs', 'start', ...args, '--ready-file', readyFile], {
@@ -111,7 +122,7 @@ export class Machine {
   }
 
   /** Runs a command of a version, and returns its standard output. */
-  async ipid({ root }: Version, ...args: readonly string[]): Promise<string> {
+  async ipid({ root }: Checkout, ...args: readonly string[]): Promise<string> {
     return await new Promise((resolve, reject) => {
       const options = { cwd: root, env: this.#env, maxBuffer: OUTPUT_BYTES_MAX }
       execFile(process.execPath, ['src/ipid.mjs', ...args], options, (error, stdout, stderr) => {
