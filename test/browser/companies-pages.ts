@@ -35,7 +35,17 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
     await route.continue()
   })
   await page.goto(at('companies'))
-  await page.getByText('No company was seen yet').waitFor()
+  // Without an event the page says what comes here, and the next step. There is nothing to filter, to share or to export.
+  const zero = page.getByRole('main')
+  await zero.getByRole('heading', { name: 'Companies that visit your website appear here' }).waitFor()
+  assert.equal(await zero.getByRole('search').count(), 0)
+  assert.deepEqual(await zero.getByRole('button').allTextContents(), ['Look around with sample data'])
+  assert.equal(
+    await zero.getByRole('link', { name: 'Connect your website' }).getAttribute('href'),
+    `/t/${site.tenant}/home`,
+  )
+  await zero.getByText('Or send one event from a command line').click()
+  await zero.getByLabel('Command that sends an event').waitFor()
   await assertAccessible()
 
   // The page is not reloaded: the company appears by itself.
@@ -299,10 +309,33 @@ async function checkView(page: Page, { origin, tenant }: CompaniesSite): Promise
     [11, 111, 113, 115, 117, 119].map((n) => `Zeta ${n}`),
   )
 
-  await page.getByLabel('Search').fill('%')
-  await page.getByText('No company matches').waitFor()
+  await checkNoMatch(page)
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await shows(`1–50 of ${MANY + 1}`)
+}
+
+/** Filters that leave nothing are named, with what is left without each; one click removes one. On a phone they are folded. */
+async function checkNoMatch(page: Page): Promise<void> {
+  const main = page.getByRole('main')
+  await page.getByLabel('Search').fill('ZETA 11')
+  await page.getByText('6 companies').waitFor()
+  await page.getByLabel('Search').fill('%')
+  await page.getByText('No company matches').waitFor()
+  await main.getByText(/^\d+ companies without it$/).waitFor()
+  await main.getByRole('button', { name: 'Remove Industry: Toys' }).waitFor()
+  await main.getByText('still none').waitFor()
+  await main.getByRole('button', { name: 'Remove Search: %' }).click()
+  await page.waitForURL((url) => !url.searchParams.has('q') && url.searchParams.get('industry') === 'Toys')
+  const size = page.viewportSize()!
+  await page.setViewportSize({ width: 390, height: 844 })
+  const industry = main.getByRole('search').getByRole('button', { name: 'Industry: Toys' })
+  assert.equal(await industry.isVisible(), false)
+  await main.getByRole('button', { name: 'Filters 1' }).click()
+  await industry.waitFor()
+  await main.getByRole('button', { name: 'Filters 1' }).click()
+  await industry.waitFor({ state: 'hidden' })
+  await page.setViewportSize(size)
+  await industry.waitFor()
 }
 
 /** Several companies are hidden and tagged at once, and a filter of the menu finds them again. */

@@ -159,7 +159,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     await assertAccessible()
     await page.getByLabel('Show sample data').uncheck()
     await page.waitForURL(at('companies'))
-    await main.getByText('No company was seen yet').waitFor()
+    await main.getByText('Companies that visit your website appear here').waitFor()
     assert.equal(await main.getByText('Sample data').count(), 0)
     await page.getByLabel('Show sample data').check()
     await page.waitForURL(at('companies', 'sample-data'))

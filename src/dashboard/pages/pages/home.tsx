@@ -7,13 +7,13 @@ import type { PlanUsage } from '../../../../schemas/dashboard/overview.ts'
 import type { PagesAnswer } from '../../../../schemas/dashboard/pages.ts'
 import { CompanyHeatBadge } from '../components/company-heat.tsx'
 import { CompanyLines } from '../components/company-lines.tsx'
-import { SampleButton } from '../components/sample-data.tsx'
+import { DayZero } from '../components/day-zero.tsx'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { Chart } from '../design/chart.tsx'
 import { Disclosure } from '../design/details.tsx'
 import { Grid, Row, Stack, Text } from '../design/layout.tsx'
-import { EmptyState, Notice, Problem } from '../design/notice.tsx'
+import { Notice, Problem } from '../design/notice.tsx'
 import { Card, Page } from '../design/page.tsx'
 import { Loading, LoadingCards } from '../design/skeleton.tsx'
 import { Change, Stat, Stats } from '../design/stat.tsx'
@@ -64,7 +64,9 @@ export function Home({ parameters }: PageProps) {
       )}
       {value !== undefined && tenant !== sample && <Limits tenant={tenant} usage={value.usage} />}
       {value !== undefined && isAdmin && <FirstSteps key={tenant} tenant={tenant} isEmpty={!value.has_events} />}
-      {value !== undefined && isEmpty && !isAdmin && <NoVisits tenant={tenant} />}
+      {value !== undefined && isEmpty && !isAdmin && (
+        <DayZero tenant={tenant} icon={Building2} title={texts.dayZero} about={texts.aboutDayZero} />
+      )}
       {value !== undefined && !isEmpty && <Week tenant={tenant} answer={value} />}
     </Page>
   )
@@ -313,24 +315,6 @@ function Filtered({ tenant, answer: { outcomes } }: WeekProps) {
         </Row>
       </Stack>
     </Disclosure>
-  )
-}
-
-/** For people who cannot connect anything, or who look at sample data that are on their way. */
-function NoVisits({ tenant }: { readonly tenant: string }) {
-  const { sample } = useSession()
-  if (tenant === sample) {
-    return (
-      <EmptyState title={texts.making} icon={Building2}>
-        <p>{texts.someSeconds}</p>
-      </EmptyState>
-    )
-  }
-  return (
-    <EmptyState title={texts.noVisit} icon={Building2}>
-      <p>{texts.adminConnects}</p>
-      <SampleButton tenant={tenant} />
-    </EmptyState>
   )
 }
 

@@ -41,11 +41,8 @@ export const home = {
     filtered: (filtered: number, events: number, share: string, isUtc: boolean) =>
       `${number(filtered)} of ${counted(events, 'received event')} (${share})${ofUtcDays(isUtc)} ${wasOrWere(filtered)} filtered as noise. Show why`,
     otherSpans: 'By day, and other spans',
-    making: 'Sample data are being made',
-    someSeconds: 'The first companies appear here in some seconds.',
-    noVisit: 'No visit was received yet',
-    adminConnects:
-      'An admin of this workspace connects your website. Companies appear here within seconds of their visits.',
+    dayZero: 'No visit was received yet',
+    aboutDayZero: 'Companies appear here within seconds of their visits.',
     limit: 'A limit of the plan is near or passed',
     seePlan: 'See the plan',
     days: (days: number) => `${counted(days, 'day')} of 7`,
