@@ -83,13 +83,15 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   )
 }
 
-/** This week in a sentence and numbers, the newest companies, and the filtered events. */
+/** This week in a sentence, the companies to look at, the others, and how many events could be named. */
 async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tenant }: CompaniesSite): Promise<void> {
   const home = `${origin}/t/${tenant}/home`
   await page.goto(home)
   const main = page.getByRole('main')
   await main
-    .getByText(/^\d+ visits, .* in the previous 7 days\. \d+ companies, .* of them new\. Today is not over yet\.$/)
+    .getByText(
+      /^\d+ visits from \d+ companies \(\d+ new\) in the last 7 days, .* in the 7 days before\. Today is not over yet\.$/,
+    )
     .waitFor()
   await main.getByRole('figure', { name: 'Visits of companies by day' }).locator('.u-over').waitFor()
   const five = main.getByRole('region', { name: 'Five to look at today' })
@@ -97,20 +99,29 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   assert.equal(await five.getByRole('listitem').count(), 5)
   // Those with the most visits are first, so Apple, with a page of its own, is one of the few.
   await five.getByRole('link', { name: 'Apple' }).waitFor()
-  const news = main.getByRole('region', { name: 'Also new this week' })
-  await news.getByRole('listitem').first().waitFor()
+  const others = main.getByRole('region', { name: 'Also new, heating up or back' })
+  await others
+    .getByText(/^New: began on /)
+    .first()
+    .waitFor()
   const listed = await main.locator('.company-line-name a').allTextContents()
   assert.deepEqual(listed, [...new Set(listed)], 'each company is on the page once')
   const read = main.getByRole('region', { name: 'Pages they read' })
   await read.getByRole('link', { name: '/pricing' }).waitFor()
   assert.equal(await main.getByText('Lookups today').count(), 0, 'Settings show the plan')
-  await main.getByText(/received events?.* filtered/).click()
-  await main
-    .getByText(/every event received was kept|Filtered:/)
-    .first()
-    .waitFor()
+  // What changed, whom to look at, and the rest.
+  const order = [
+    'Visits of companies by day',
+    'Five to look at today',
+    'First steps',
+    'Also new, heating up or back',
+    'Pages they read',
+  ]
+  assert.deepEqual(await main.getByRole('heading', { level: 2 }).allTextContents(), order)
+  await main.getByText(/^[\d,]+ of [\d,]+ page views? .* could be named: /).click()
+  await main.getByRole('link', { name: 'Received events by day and reason' }).waitFor()
   await assertAccessible()
-  await news.getByRole('link', { name: /^All / }).click()
+  await main.getByRole('link', { name: /^\d+ new$/ }).click()
   await page.waitForURL(/\/companies\?when=7d&new_days=7$/)
   await page.setViewportSize({ width: 1920, height: 1080 })
   await page.goto(home)

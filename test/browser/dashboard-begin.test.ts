@@ -147,7 +147,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     await main.getByRole('button', { name: 'Look around with sample data' }).click()
     await page.waitForURL(at('home', 'sample-data'))
     await main.getByRole('heading', { name: 'Sample data', exact: true }).waitFor()
-    await main.getByRole('heading', { name: 'New this week' }).waitFor()
+    await main.getByRole('heading', { name: 'Five to look at today' }).waitFor()
     await assertAccessible()
     for (const name of ['Companies', 'Pages', 'Alerts', 'Exports', 'Live', 'Sources', 'Settings']) {
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click()
@@ -187,7 +187,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     await main.getByText('There is no workspace sample-data').first().waitFor()
     await page.goto(at('settings'))
     await main.getByRole('button', { name: 'Look around with sample data' }).click()
-    await main.getByRole('heading', { name: 'New this week' }).waitFor()
+    await main.getByRole('heading', { name: 'Five to look at today' }).waitFor()
     await remove()
   })
 
