@@ -160,7 +160,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     await page.getByLabel('Show sample data').uncheck()
     await page.waitForURL(at('companies'))
     await main.getByText('Companies that visit your website appear here').waitFor()
-    assert.equal(await main.getByText('Sample data').count(), 0)
+    assert.equal(await main.getByRole('heading', { name: 'Sample data', exact: true }).count(), 0)
     await page.getByLabel('Show sample data').check()
     await page.waitForURL(at('companies', 'sample-data'))
   })

@@ -179,6 +179,11 @@ export const components = {
     unknown: 'unknown',
     none: 'none',
   },
+  localLink: {
+    ask: 'It works on this machine only. Ask your operator for an address that other machines reach.',
+    setting: (setting: Part) =>
+      parts`It works on this machine only. For other machines, put an https proxy in front of the dashboard and set ${setting}.`,
+  },
   mayChange: {
     readOnly: 'You may read this, but not change it.',
   },
@@ -301,7 +306,7 @@ export const components = {
     remove: 'Remove segment',
     save: 'Save segment',
     about: (days: string) =>
-      `A name for these filters. It keeps their values, and looks at ${days}. The segment is in the navigation under Companies, for everybody who sees this tenant.`,
+      `A name for these filters. It keeps their values, and looks at ${days}. The segment is in the navigation under Companies, for everybody who sees this workspace.`,
     saved: (name: string) => `${name} is saved.`,
     renameOf: (name: string) => `Rename ${name}`,
     aboutName: 'Messages of its alerts have the new name from now on.',
@@ -311,7 +316,7 @@ export const components = {
     allTime: 'all time',
     name: 'Name of the segment',
     removeOf: (name: string) => `Remove ${name}?`,
-    stay: 'The companies stay: only the saved filter goes, for everybody who sees this tenant.',
+    stay: 'The companies stay: only the saved filter goes, for everybody who sees this workspace.',
     days: (from: string | undefined, to: string | undefined) =>
       ['the days', from && `from ${from}`, to && `to ${to}`].filter(Boolean).join(' '),
   },
