@@ -131,6 +131,14 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     const [mail] = mails('Vera@site.example')
     assert.equal(mail!.subject, `Mona Marketing invites you to ${TENANT} on ipid`)
     assert.match(mail!.text, /a viewer, who reads/)
+    const guest = await browser.newContext()
+    t.after(() => guest.close())
+    const invited = await openWatched(guest, origin)
+    await invited.page.goto(mail!.text.split('\n').find((line) => line.startsWith('http'))!)
+    await invited.page.getByRole('heading', { name: `Mona Marketing invites you to ${TENANT}` }).waitFor()
+    await invited.page.getByText('a viewer, who reads').waitFor()
+    assert.equal(await invited.page.getByRole('button').count(), 1)
+    await invited.assertAccessible()
   })
 
   await step('the list stays after a reload, and is closed for good with a way back', async () => {

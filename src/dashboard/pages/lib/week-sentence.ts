@@ -5,7 +5,7 @@ import { wholePercent } from './format.ts'
 
 const texts = TEXTS.lib.week
 
-/** What a count of the sentence leads to. */
+/** Puts a link around each count. */
 interface WeekLinks {
   readonly visits: Wrap
   readonly companies: Wrap
@@ -17,7 +17,7 @@ interface WeekLinks {
  */
 export function weekSentence({ now, before }: Pick<HomeAnswer, 'now' | 'before'>, links: WeekLinks): Part {
   if (now.visits === 0) return before.visits === 0 ? texts.noVisit : texts.noVisitNow(before.visits)
-  return texts.week(now, changeOf(now.visits, before.visits), links)
+  return texts.week(now, changeOf(now.visits, before.visits), links.visits, links.companies, links.newCompanies)
 }
 
 /** "12% more visits than in the 7 days before" */

@@ -164,10 +164,12 @@ export const lib = {
     week: (
       now: { readonly visits: number; readonly companies: number; readonly new_companies: number },
       change: string,
-      links: { readonly visits: Wrap; readonly companies: Wrap; readonly newCompanies: Wrap },
+      visits: Wrap,
+      companies: Wrap,
+      newCompanies: Wrap,
     ) => {
-      const news = now.new_companies > 0 && parts` (${links.newCompanies(`${number(now.new_companies)} new`)})`
-      const from = parts`${links.visits(counted(now.visits, 'visit'))} from ${links.companies(counted(now.companies, 'company', 'companies'))}`
+      const news = now.new_companies > 0 && parts` (${newCompanies(`${number(now.new_companies)} new`)})`
+      const from = parts`${visits(counted(now.visits, 'visit'))} from ${companies(counted(now.companies, 'company', 'companies'))}`
       return parts`${from}${news} in the last 7 days, ${change}. Today is not over yet.`
     },
   },
