@@ -21,10 +21,12 @@ interface NoMatchProps {
   /** "No company matches" */
   readonly title: string
   readonly filters: readonly RemovableFilter[]
+  /** Another way to more. */
+  readonly children?: ComponentChildren
 }
 
 /** Shown where filters leave nothing: each of them, with a button that removes it. */
-export function NoMatch({ title, filters }: NoMatchProps) {
+export function NoMatch({ title, filters, children }: NoMatchProps) {
   return (
     <EmptyState icon={SearchX} title={title}>
       <p>{texts.about(filters.length)}</p>
@@ -40,6 +42,7 @@ export function NoMatch({ title, filters }: NoMatchProps) {
           )}
         </Row>
       ))}
+      {children}
     </EmptyState>
   )
 }

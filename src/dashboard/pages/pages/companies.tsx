@@ -252,6 +252,15 @@ interface NothingProps {
 
 /** No company of a workspace that has events. */
 function Nothing({ tenant, state, active, hasDays, set }: NothingProps) {
+  const allTime = (
+    <Button
+      size="s"
+      variant={active.length > 0 ? 'quiet' : undefined}
+      onClick={() => set({ ...rangeChange(undefined), page: '' })}
+    >
+      {texts.allTime}
+    </Button>
+  )
   if (active.length > 0) {
     return (
       <NoMatch
@@ -263,13 +272,15 @@ function Nothing({ tenant, state, active, hasDays, set }: NothingProps) {
           ...(active.length > 1 &&
             i < COUNTED_FILTERS && { left: <Without tenant={tenant} state={state} clear={clear} /> }),
         }))}
-      />
+      >
+        {hasDays && allTime}
+      </NoMatch>
     )
   }
   if (hasDays) {
     return (
       <EmptyState icon={SearchX} title={texts.noneOnDays}>
-        <Button onClick={() => set({ ...rangeChange(undefined), page: '' })}>{texts.allTime}</Button>
+        {allTime}
       </EmptyState>
     )
   }
