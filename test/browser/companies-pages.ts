@@ -624,7 +624,7 @@ async function checkNarrow(page: Page, urls: readonly string[]): Promise<void> {
   await page.setViewportSize({ width: 360, height: 740 })
   for (const url of urls) {
     await page.goto(url)
-    await page.locator('.ui-stats:visible, .ui-table:visible').first().waitFor()
+    await page.locator('.company-lines:visible, .ui-stats:visible, .ui-table:visible').first().waitFor()
     assert.ok((await page.getByRole('banner').boundingBox())!.height < 60, 'the head is one line')
     const width = await page.evaluate('document.documentElement.scrollWidth')
     assert.ok((width as number) <= 360, `${url} is ${width} wide`)
