@@ -82,7 +82,8 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   await other.getByRole('heading', { name: 'Companies' }).waitFor()
   await page.getByRole('link', { name: 'System' }).click()
   await page.getByRole('heading', { name: 'System' }).waitFor()
-  assert.equal((await site.ipid('dashboard', 'sign-out')).stdout, 'ended: 1 session, 1 link not opened yet\n')
+  // Also those of the member.
+  assert.equal((await site.ipid('dashboard', 'sign-out')).stdout, 'ended: 2 sessions, 2 links not opened yet\n')
   for (const open of [page, other]) await open.getByLabel('Command for a sign-in link').waitFor()
   started.child.kill('SIGTERM')
   assert.equal((await started.ended).code, 0)
