@@ -35,7 +35,17 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
     await route.continue()
   })
   await page.goto(at('companies'))
-  await page.getByText('No company was seen yet').waitFor()
+  // Without an event the page says what comes here, and the next step. There is nothing to filter, to share or to export.
+  const zero = page.getByRole('main')
+  await zero.getByRole('heading', { name: 'Companies that visit your website appear here' }).waitFor()
+  assert.equal(await zero.getByRole('search').count(), 0)
+  assert.deepEqual(await zero.getByRole('button').allTextContents(), ['Look around with sample data'])
+  assert.equal(
+    await zero.getByRole('link', { name: 'Connect your website' }).getAttribute('href'),
+    `/t/${site.tenant}/home`,
+  )
+  await zero.getByText('Or send one event from a command line').click()
+  await zero.getByLabel('Command that sends an event').waitFor()
   await assertAccessible()
 
   // The page is not reloaded: the company appears by itself.
@@ -73,13 +83,15 @@ export async function checkCompaniesPages(watched: WatchedPage, site: CompaniesS
   )
 }
 
-/** This week in a sentence and numbers, the newest companies, and the filtered events. */
+/** This week in a sentence, the companies to look at, the others, and how many events could be named. */
 async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tenant }: CompaniesSite): Promise<void> {
   const home = `${origin}/t/${tenant}/home`
   await page.goto(home)
   const main = page.getByRole('main')
   await main
-    .getByText(/^\d+ visits, .* in the previous 7 days\. \d+ companies, .* of them new\. Today is not over yet\.$/)
+    .getByText(
+      /^\d+ visits from \d+ companies \(\d+ new\) in the last 7 days, .* in the 7 days before\. Today is not over yet\.$/,
+    )
     .waitFor()
   await main.getByRole('figure', { name: 'Visits of companies by day' }).locator('.u-over').waitFor()
   const five = main.getByRole('region', { name: 'Five to look at today' })
@@ -87,20 +99,27 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   assert.equal(await five.getByRole('listitem').count(), 5)
   // Those with the most visits are first, so Apple, with a page of its own, is one of the few.
   await five.getByRole('link', { name: 'Apple' }).waitFor()
-  const news = main.getByRole('region', { name: 'Also new this week' })
-  await news.getByRole('listitem').first().waitFor()
+  const others = main.getByRole('region', { name: 'Also new, heating up or back' })
+  // Their events name no page.
+  await others.getByText('New', { exact: true }).first().waitFor()
   const listed = await main.locator('.company-line-name a').allTextContents()
   assert.deepEqual(listed, [...new Set(listed)], 'each company is on the page once')
   const read = main.getByRole('region', { name: 'Pages they read' })
   await read.getByRole('link', { name: '/pricing' }).waitFor()
   assert.equal(await main.getByText('Lookups today').count(), 0, 'Settings show the plan')
-  await main.getByText(/received events?.* filtered/).click()
-  await main
-    .getByText(/every event received was kept|Filtered:/)
-    .first()
-    .waitFor()
+  // What changed, whom to look at, and the rest.
+  const order = [
+    'Visits of companies by day',
+    'Five to look at today',
+    'First steps',
+    'Also new, heating up or back',
+    'Pages they read',
+  ]
+  assert.deepEqual(await main.getByRole('heading', { level: 2 }).allTextContents(), order)
+  await main.getByText(/^[\d,]+ of [\d,]+ page views? .* could be named: /).click()
+  await main.getByRole('link', { name: 'Received events by day and reason' }).waitFor()
   await assertAccessible()
-  await news.getByRole('link', { name: /^All / }).click()
+  await main.getByRole('link', { name: /^\d+ new$/ }).click()
   await page.waitForURL(/\/companies\?when=7d&new_days=7$/)
   await page.setViewportSize({ width: 1920, height: 1080 })
   await page.goto(home)
@@ -299,10 +318,33 @@ async function checkView(page: Page, { origin, tenant }: CompaniesSite): Promise
     [11, 111, 113, 115, 117, 119].map((n) => `Zeta ${n}`),
   )
 
-  await page.getByLabel('Search').fill('%')
-  await page.getByText('No company matches').waitFor()
+  await checkNoMatch(page)
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await shows(`1–50 of ${MANY + 1}`)
+}
+
+/** Filters that leave nothing are named, with what is left without each; one click removes one. On a phone they are folded. */
+async function checkNoMatch(page: Page): Promise<void> {
+  const main = page.getByRole('main')
+  await page.getByLabel('Search').fill('ZETA 11')
+  await page.getByText('6 companies').waitFor()
+  await page.getByLabel('Search').fill('%')
+  await page.getByText('No company matches').waitFor()
+  await main.getByText(/^\d+ companies without it$/).waitFor()
+  await main.getByRole('button', { name: 'Remove Industry: Toys' }).waitFor()
+  await main.getByText('still none').waitFor()
+  await main.getByRole('button', { name: 'Remove Search: %' }).click()
+  await page.waitForURL((url) => !url.searchParams.has('q') && url.searchParams.get('industry') === 'Toys')
+  const size = page.viewportSize()!
+  await page.setViewportSize({ width: 390, height: 844 })
+  const industry = main.getByRole('search').getByRole('button', { name: 'Industry: Toys' })
+  assert.equal(await industry.isVisible(), false)
+  await main.getByRole('button', { name: 'Filters 1' }).click()
+  await industry.waitFor()
+  await main.getByRole('button', { name: 'Filters 1' }).click()
+  await industry.waitFor({ state: 'hidden' })
+  await page.setViewportSize(size)
+  await industry.waitFor()
 }
 
 /** Several companies are hidden and tagged at once, and a filter of the menu finds them again. */
@@ -378,6 +420,8 @@ async function checkCompany({ page, assertAccessible }: WatchedPage, companies: 
   await page.getByRole('row').filter({ hasText: 'apple.com' }).getByRole('link').click()
   await page.getByRole('heading', { name: 'Why this company' }).waitFor()
   await page.locator('.ui-chart canvas').waitFor()
+  // A bar of one visit would be as high as the chart.
+  await page.getByText('One visit a day, on 1 of 30 days.').waitFor()
   const sessions = page.getByRole('region', { name: 'Sessions', exact: true })
   await sessions.getByText('/pricing').first().click()
   await sessions.getByRole('row').filter({ hasText: 'site.example/pricing' }).getByText('page_view').waitFor()
@@ -580,7 +624,7 @@ async function checkNarrow(page: Page, urls: readonly string[]): Promise<void> {
   await page.setViewportSize({ width: 360, height: 740 })
   for (const url of urls) {
     await page.goto(url)
-    await page.locator('.ui-stats:visible, .ui-table:visible').first().waitFor()
+    await page.locator('.company-lines:visible, .ui-stats:visible, .ui-table:visible').first().waitFor()
     assert.ok((await page.getByRole('banner').boundingBox())!.height < 60, 'the head is one line')
     const width = await page.evaluate('document.documentElement.scrollWidth')
     assert.ok((width as number) <= 360, `${url} is ${width} wide`)

@@ -131,6 +131,14 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     const [mail] = mails('Vera@site.example')
     assert.equal(mail!.subject, `Mona Marketing invites you to ${TENANT} on ipid`)
     assert.match(mail!.text, /a viewer, who reads/)
+    const guest = await browser.newContext()
+    t.after(() => guest.close())
+    const invited = await openWatched(guest, origin)
+    await invited.page.goto(mail!.text.split('\n').find((line) => line.startsWith('http'))!)
+    await invited.page.getByRole('heading', { name: `Mona Marketing invites you to ${TENANT}` }).waitFor()
+    await invited.page.getByText('a viewer, who reads').waitFor()
+    assert.equal(await invited.page.getByRole('button').count(), 1)
+    await invited.assertAccessible()
   })
 
   await step('the list stays after a reload, and is closed for good with a way back', async () => {
@@ -147,7 +155,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     await main.getByRole('button', { name: 'Look around with sample data' }).click()
     await page.waitForURL(at('home', 'sample-data'))
     await main.getByRole('heading', { name: 'Sample data', exact: true }).waitFor()
-    await main.getByRole('heading', { name: 'New this week' }).waitFor()
+    await main.getByRole('heading', { name: 'Five to look at today' }).waitFor()
     await assertAccessible()
     for (const name of ['Companies', 'Pages', 'Alerts', 'Exports', 'Live', 'Sources', 'Settings']) {
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click()
@@ -159,8 +167,8 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     await assertAccessible()
     await page.getByLabel('Show sample data').uncheck()
     await page.waitForURL(at('companies'))
-    await main.getByText('No company was seen yet').waitFor()
-    assert.equal(await main.getByText('Sample data').count(), 0)
+    await main.getByText('Companies that visit your website appear here').waitFor()
+    assert.equal(await main.getByRole('heading', { name: 'Sample data', exact: true }).count(), 0)
     await page.getByLabel('Show sample data').check()
     await page.waitForURL(at('companies', 'sample-data'))
   })
@@ -187,7 +195,7 @@ test('a new workspace is connected, seen, cleaned and shared on its pages', { sk
     await main.getByText('There is no workspace sample-data').first().waitFor()
     await page.goto(at('settings'))
     await main.getByRole('button', { name: 'Look around with sample data' }).click()
-    await main.getByRole('heading', { name: 'New this week' }).waitFor()
+    await main.getByRole('heading', { name: 'Five to look at today' }).waitFor()
     await remove()
   })
 

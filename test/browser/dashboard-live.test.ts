@@ -46,7 +46,10 @@ test('events and the system are shown live, and dead letters are decided', { ski
   await page.goto(ready.dashboard_url)
 
   await page.goto(`${origin}/t/demo/live`)
-  await page.getByText('Waiting for events').waitFor()
+  await page.getByRole('heading', { name: 'Events appear here as they arrive' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Pause' }).count(), 0, 'without an event nothing is paused')
+  assert.equal(await page.getByRole('main').getByRole('searchbox').count(), 0, 'and nothing is filtered')
+  await operator.assertAccessible()
   const rows = page.getByRole('row')
   await until(async () => {
     await send(ready.api_key!, 'page_view', '8.8.8.8', '81.2.0.7', '10.0.0.1', 'nonsense')
@@ -74,7 +77,10 @@ test('events and the system are shown live, and dead letters are decided', { ski
   await page.getByLabel('Company, page, type, address or reason').fill('university')
   await until(async () => (await rows.filter({ hasText: '10.0.0.1' }).count()) === 0)
   assert.ok((await rows.filter({ hasText: 'Example University' }).count()) > 0)
-  await page.getByLabel('Company, page, type, address or reason').fill('')
+  await page.getByLabel('Company, page, type, address or reason').fill('no such event')
+  await page.getByText('No event matches').waitFor()
+  await operator.assertAccessible()
+  await page.getByRole('button', { name: 'Remove Search: no such event' }).click()
 
   await page.getByRole('button', { name: 'Pause' }).click()
   await send(ready.api_key!, 'while_paused', ...Array<string>(100).fill('81.2.0.7'))
@@ -95,7 +101,7 @@ test('events and the system are shown live, and dead letters are decided', { ski
   await member.page.goto((await site.ipid('dashboard', 'link', 'other', '--name', 'Ann')).stdout.trim())
   await member.page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await member.page.goto(`${origin}/t/other/live`)
-  await member.page.getByText('Waiting for events').waitFor()
+  await member.page.getByRole('heading', { name: 'Events appear here as they arrive' }).waitFor()
   const theirs = member.page.getByRole('row')
   await until(async () => {
     await send(ready.api_key!, 'of_demo', '81.2.0.7')

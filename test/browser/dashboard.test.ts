@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { sharedChromium } from '../support/chromium.ts'
 import { type ReadyFile, TestSite } from '../support/site.ts'
-import { openWatched } from '../support/watched-page.ts'
+import { openWatched, type WatchedPage } from '../support/watched-page.ts'
 import { checkCompaniesPages } from './companies-pages.ts'
 
 /* The dashboard as a person uses it: a whole ipid, and a real browser. */
@@ -39,8 +39,9 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   // This instance has no SMTP_URL.
   await page.goto(`${origin}/t/${ready.tenant_id}/alerts/new`)
   await page.getByRole('main').getByText('E-mail', { exact: true }).click()
-  await page.getByText('An operator sets SMTP_URL').waitFor()
+  await page.getByText('Set SMTP_URL').waitFor()
   assert.ok(await page.getByRole('button', { name: 'Create alert' }).isDisabled())
+  await checkMember(t, watched, site, `${origin}/t/${ready.tenant_id}`)
   const [cookie] = await context.cookies()
   assert.deepEqual([cookie!.httpOnly, cookie!.sameSite], [true, 'Strict'])
   // 404 is the company that goes while its page is open.
@@ -81,8 +82,35 @@ test('the printed link signs in, and signing out ends it', { skip }, async (t) =
   await other.getByRole('heading', { name: 'Companies' }).waitFor()
   await page.getByRole('link', { name: 'System' }).click()
   await page.getByRole('heading', { name: 'System' }).waitFor()
-  assert.equal((await site.ipid('dashboard', 'sign-out')).stdout, 'ended: 1 session, 1 link not opened yet\n')
+  // Also those of the member.
+  assert.equal((await site.ipid('dashboard', 'sign-out')).stdout, 'ended: 2 sessions, 2 links not opened yet\n')
   for (const open of [page, other]) await open.getByLabel('Command for a sign-in link').waitFor()
   started.child.kill('SIGTERM')
   assert.equal((await started.ended).code, 0)
 })
+
+/** Names of settings are for those who can change them. */
+async function checkMember(t: TestContext, { page }: WatchedPage, site: TestSite, workspace: string): Promise<void> {
+  const context = await page.context().browser()!.newContext()
+  t.after(() => context.close())
+  const member = await openWatched(context, new URL(workspace).origin)
+  const { stdout } = await site.ipid('dashboard', 'link', workspace.split('/').at(-1)!, '--name', 'Ann')
+  await member.page.goto(stdout.trim())
+  await member.page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  const main = member.page.getByRole('main')
+  for (const [path, text] of [
+    ['alerts/digest', 'E-mail is not set up'],
+    ['exports', 'Ask your operator if they should go to a bucket.'],
+  ] as const) {
+    await member.page.goto(`${workspace}/${path}`)
+    await main.getByText(text).waitFor()
+    assert.doesNotMatch((await main.textContent())!, /[A-Z]+_[A-Z]+/, path)
+  }
+  await member.page.goto(`${workspace}/settings/people`)
+  await main.getByRole('button', { name: 'Invite a person' }).click()
+  await member.page.getByRole('button', { name: 'Create link' }).click()
+  const dialog = member.page.getByRole('dialog')
+  await dialog.getByText('Ask your operator for an address that other machines reach.').waitFor()
+  assert.doesNotMatch((await dialog.textContent())!, /[A-Z]+_[A-Z]+/)
+  member.assertClean()
+}

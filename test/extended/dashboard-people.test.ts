@@ -152,6 +152,46 @@ test('an invited person is listed with a device, and no secret is', async (t) =>
   )
 })
 
+test('the page of an invitation says who invites, to what, as what, until when, and what happens next', async (t) => {
+  const dashboard = await start(t)
+  const operator = await dashboard.signIn()
+  const invite = async (client: DashboardClient, body: object) => {
+    const { url, expires_at } = await post<InviteAnswer>(client, `${PATH}/invite`, { days: 3, ...body })
+    return { link: new URL(url, dashboard.url).href, until: `${expires_at.slice(0, 16).replace('T', ' ')} UTC` }
+  }
+  /** Texts of the page, without its head. */
+  const shown = async (link: string, headers = {}) => {
+    const { text } = await open(link, headers)
+    return text
+      .slice(text.indexOf('<main'))
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ')
+  }
+  const first = await invite(operator, { name: 'Ada', role: 'admin' })
+  assert.match(await shown(first.link), /An operator invites you to acme/)
+  const ada = await clientOf(dashboard.url, await enter(first.link))
+
+  const { link, until } = await invite(ada, { name: 'Vera & Co', role: 'viewer' })
+  for (const headers of [{}, { 'sec-fetch-site': 'cross-site' }]) {
+    const text = await shown(link, headers)
+    for (const part of [
+      'Ada invites you to acme',
+      'Workspace acme',
+      'Invited by Ada',
+      'Your name Vera &#38; Co',
+      'You are a viewer, who reads',
+      `Link works once, until ${until}`,
+      'Next, this browser opens acme. It stays signed in until you sign out, or do not use it for 12 hours.',
+    ]) {
+      assert.ok(text.includes(part), `${part} in ${text}`)
+    }
+    assert.equal(text.split('Sign in').length, 2, 'one button')
+  }
+  const { link: nameless } = await invite(ada, { role: 'member' })
+  assert.match(await shown(nameless), /Ada invites you to acme .* You are a member, who reads and changes/)
+  assert.doesNotMatch(await shown(nameless), /Your name acme|undefined/)
+})
+
 test('a known person is invited again under the same id, and the earlier link ends', async (t) => {
   const dashboard = await start(t)
   const operator = await dashboard.signIn()

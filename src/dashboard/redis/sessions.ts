@@ -53,6 +53,11 @@ export class RedisSessionStore implements SessionStore {
     return grant !== undefined && (await this.#hasMaker(grant)) ? grant : undefined
   }
 
+  async linkEndsMs(digest: string): Promise<number | undefined> {
+    const leftMs = await answered(this.#client.pttl(keys.signInLink(digest)))
+    return leftMs < 0 ? undefined : this.#clock.now() + leftMs
+  }
+
   async removeLink(digest: string): Promise<boolean> {
     const key = keys.signInLink(digest)
     const grant = parsed<Grant>(await answered(this.#client.get(key)))

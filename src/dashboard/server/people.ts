@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { EMAIL_CHARS_MAX, NAME_CHARS_MAX } from '../../../schemas/dashboard/limits.ts'
-import type { DashboardRole, TenantRole } from '../../../schemas/dashboard/roles.ts'
+import { DASHBOARD_ROLES, type DashboardRole, type TenantRole } from '../../../schemas/dashboard/roles.ts'
 import type { Maker } from '../../../schemas/maker.ts'
 import { isReservedName } from '../../run/authors.ts'
 import type { Clock } from '../../run/clock.ts'
@@ -131,6 +131,15 @@ export async function askedLinks(
   return links
 }
 
+/** Names of the people of a link; undefined: not known. */
+interface NamesOfLink {
+  readonly maker: string | undefined
+  readonly person: string | undefined
+}
+
+/** An author without a name has the role as one, see `authorOf`. */
+const isRole = (name: string) => (DASHBOARD_ROLES as readonly string[]).includes(name)
+
 /** The members of tenants: their names, and links that invite them. */
 export class People {
   readonly #store: PersonStore
@@ -186,6 +195,20 @@ export class People {
     const by = maker === undefined ? undefined : await this.#store.getPerson(tenant, maker)
     const added = { ...(by && { addedBy: by.name }), ...(madeBy !== undefined && { addedById: madeBy }) }
     return await this.#store.putPerson(tenant, { ...this.#added(validName(name), role), ...added }, false)
+  }
+
+  /** The names of the person who made a link of a tenant, and of the person whom it is for. */
+  async namesOf(
+    tenant: TenantOfPeople,
+    { personId, madeBy }: Pick<Grant, 'personId' | 'madeBy'>,
+  ): Promise<NamesOfLink> {
+    const maker = personOfMaker(madeBy)
+    const [by, person] = await Promise.all(
+      [maker, personId].map((id) => (id === undefined ? undefined : this.#store.getPerson(tenant, id))),
+    )
+    // An operator is on no list of people, but the list has the name of whoever added a person.
+    const added = person?.addedById === madeBy ? person?.addedBy : undefined
+    return { maker: by?.name ?? (added !== undefined && isRole(added) ? undefined : added), person: person?.name }
   }
 
   /** By name. */

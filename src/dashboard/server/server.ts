@@ -42,7 +42,7 @@ interface DashboardOptions {
   /** See `ServerOptions`. */
   readonly idleSeconds?: number | undefined
   readonly sessions: Sessions
-  readonly people: Pick<People, 'introduce' | 'remove'>
+  readonly people: Pick<People, 'introduce' | 'remove' | 'namesOf'>
   readonly addresses: Pick<RedisAddresses, 'addressOf' | 'waitingFor' | 'confirm'>
   /** Pages for people without an account. */
   readonly sharedPages: Pick<SharedPages, 'open'>

@@ -53,6 +53,8 @@ export interface SessionStore {
   putLink(digest: string, grant: Grant, validMs: number): Promise<void>
   /** Undefined when the link is unknown, used, withdrawn or expired, or its person or maker was removed. */
   getLink(digest: string): Promise<Grant | undefined>
+  /** When an unused link expires, milliseconds; undefined when it is unknown, used or expired. */
+  linkEndsMs(digest: string): Promise<number | undefined>
   /** Whether it existed. Only one caller gets true. */
   removeLink(digest: string): Promise<boolean>
   putSession(digest: string, session: StoredSession, validMs: number): Promise<void>
@@ -115,6 +117,11 @@ export class Sessions {
   /** The rights of a link, without using it; undefined when it is unknown, used or expired. */
   async grantOf(linkSecret: string): Promise<Grant | undefined> {
     return isSecret(linkSecret) ? await this.#store.getLink(digestOf(linkSecret)) : undefined
+  }
+
+  /** When a link expires, milliseconds; undefined when it is unknown, used or expired. */
+  async endsMsOf(linkSecret: string): Promise<number | undefined> {
+    return isSecret(linkSecret) ? await this.#store.linkEndsMs(digestOf(linkSecret)) : undefined
   }
 
   /**

@@ -7,7 +7,9 @@ import { BackpressureError } from '../../run/errors.ts'
 import { timeLimit } from '../../run/time-limit.ts'
 import type { TenantStore } from '../../tenants/stores.ts'
 import { askedLinks, findPeople, type Person, type PersonStore } from './people.ts'
+import { ROLE_WORDS } from './role-words.ts'
 import { type Sessions, signInUrl } from './sessions.ts'
+import { minuteInUtc } from './sign-in-page.ts'
 
 interface SignInMailOptions {
   readonly mailer: Pick<Mailer, 'send'>
@@ -124,7 +126,7 @@ export class SignInMails {
         `${inviter} invites you to the workspace ${tenantId} on ipid, which shows the companies behind the visits of a website.`,
         `You join as ${ROLE_WORDS[role]}.`,
         ...['', 'This link signs you in, once:', this.#urlOf(secret), ''],
-        `It works until ${expiresAt.toISOString().slice(0, 16).replace('T', ' ')} UTC. Ignore this mail if you do not know who sent it.`,
+        `It works until ${minuteInUtc(expiresAt)}. Ignore this mail if you do not know who sent it.`,
       ].join('\n'),
     }
   }
@@ -132,10 +134,4 @@ export class SignInMails {
   #urlOf(secret: string): string {
     return signInUrl(this.#options.dashboardUrl, secret)
   }
-}
-
-const ROLE_WORDS: Readonly<Record<TenantRole, string>> = {
-  viewer: 'a viewer, who reads',
-  member: 'a member, who reads and changes',
-  admin: 'an admin, who also manages people, keys and sources',
 }

@@ -8,11 +8,11 @@ import { Attempts, clientOf } from './attempts.ts'
 import type { SecretCookie } from './cookie.ts'
 import { type People, validName } from './people.ts'
 import { type Grant, isCsrfToken, isSecret, SESSION_MS, type Session, type Sessions } from './sessions.ts'
-import { type SignInQuestion, signInPage } from './sign-in-page.ts'
+import { type LinkInvitation, type SignInQuestion, signInPage } from './sign-in-page.ts'
 
 interface SigningOptions {
   readonly sessions: Sessions
-  readonly people: Pick<People, 'introduce' | 'remove'>
+  readonly people: Pick<People, 'introduce' | 'remove' | 'namesOf'>
   readonly cookie: SecretCookie
   readonly access: Access
   /** Called to end open streams of a session. */
@@ -68,7 +68,7 @@ export class Signing {
     if (isMeant) return await this.#enter(token, this.#visitor(exchange), undefined)
     // Do not count an invalid token as a failure here: another site could make its visitors fail.
     if (!isSecret(token)) return seeOther(FAILED)
-    return this.#ask({ token, asksName: isNameless(await this.#options.sessions.grantOf(token)) })
+    return await this.#ask(token, await this.#options.sessions.grantOf(token))
   }
 
   /** `POST /sign-in`: the form of our page, with `token`, `name` if it asked, and `replace=yes` if it replaces a session. */
@@ -122,8 +122,7 @@ export class Signing {
     if (grant === undefined || !(await access.opens(grant))) return undefined
     const isReplaced = former !== undefined && answers?.replaces !== true && !isSame(former, grant)
     if (isReplaced || (answers === undefined && grant.role !== 'operator')) {
-      const replaced = isReplaced ? { current: former, next: grant } : undefined
-      return this.#ask({ token, asksName: isNameless(grant), replaced })
+      return await this.#ask(token, grant, isReplaced ? former : undefined)
     }
     const secret = await this.#signedIn(token, grant, answers?.name ?? operatorName(former), device)
     if (secret === undefined) return undefined
@@ -153,10 +152,30 @@ export class Signing {
     return { secret: this.#options.cookie.read(cookie), device: deviceOf(userAgent), client }
   }
 
-  #ask(question: SignInQuestion): HttpResponse {
+  /**
+   * Asks before a link is used.
+   * @param grant of the link; undefined: it does not work
+   * @param current the session that the link would end
+   */
+  async #ask(token: string, grant: Grant | undefined, current?: Grant): Promise<HttpResponse> {
+    const question: SignInQuestion = {
+      ...{ token, asksName: isNameless(grant), invitation: grant && (await this.#invitation(token, grant)) },
+      replaced: current && grant && { current, next: grant },
+    }
     const headers = { 'cache-control': 'no-store' }
     const body = signInPage(this.#options.index, question)
     return { status: 200, type: 'text/html; charset=utf-8', body, headers }
+  }
+
+  /** Undefined: the link is of an operator. */
+  async #invitation(token: string, grant: Grant): Promise<LinkInvitation | undefined> {
+    const { sessions, people } = this.#options
+    const { role, tenant, madeBy, isAsked } = grant
+    if (tenant === undefined || role === 'operator') return undefined
+    const [names, endsMs] = await Promise.all([people.namesOf(tenant, grant), sessions.endsMsOf(token)])
+    const isOfOperator = madeBy === undefined || madeBy.startsWith('operator:')
+    const by = names.maker ?? (isOfOperator ? 'An operator' : 'An admin')
+    return { tenantId: tenant.id, role, person: names.person, endsMs, ...(isAsked !== true && { by }) }
   }
 }
 

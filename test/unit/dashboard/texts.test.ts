@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Node } from 'typescript/unstable/ast'
 import * as is from 'typescript/unstable/ast/is'
 import { API } from 'typescript/unstable/sync'
+import { en } from '../../../src/dashboard/pages/texts/en/index.ts'
 
 /*
  * The pages have no text of their own: all of them are in texts/, where a second language can stand beside English. So this looks for English
@@ -167,4 +168,28 @@ test('a language with a missing text does not compile, and neither does one with
   const lines = languages.split('\n')
   const failed = problems.map(({ pos }) => lines[languages.slice(0, pos).split('\n').length - 1]!.trim().split(':')[0])
   assert.deepEqual([...new Set(failed)], ['export const missing', 'export const other'])
+})
+
+/** Rooms for operators, whose word for a workspace is that of the API and the commands. */
+const OF_OPERATORS = /^(?:deadLetters|start|system|tenants|shell\.pages\.tenants)(?:\.|$)/
+
+/** Paths of the texts that match. A text that is a function counts as it is written. */
+function textsWith(pattern: RegExp, texts: object, path = ''): string[] {
+  return Object.entries(texts).flatMap(([name, text]) => {
+    const at = path === '' ? name : `${path}.${name}`
+    if (typeof text === 'object' && text !== null) return textsWith(pattern, text, at)
+    return pattern.test(String(text)) ? [at] : []
+  })
+}
+
+test('pages for people say workspace, and those for operators tenant', () => {
+  const found = textsWith(/\btenants?\b/i, en).filter((path) => !OF_OPERATORS.test(path))
+  assert.deepEqual(found, [])
+  assert.deepEqual(textsWith(/\btenants?\b/i, { a: { b: (n: number) => `${n} tenants`, c: 'workspace' } }), ['a.b'])
+})
+
+test('names of settings are in texts for operators only', () => {
+  // Only operators see how to set a bucket. YOUR_KEY is a place in a command.
+  const found = textsWith(/\b(?!YOUR_KEY)[A-Z]+_[A-Z_]+\b/, en)
+  assert.deepEqual(found, ['exports.list.setBucket'])
 })

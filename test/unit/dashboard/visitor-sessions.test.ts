@@ -84,26 +84,33 @@ test('the week is compared with the previous 7 days, and says that today is not 
   const week = (visits: number, companies: number, new_companies = 0) => ({
     ...{ companies, new_companies, visits, events: visits },
   })
+  const link = (text: string) => `[${text}]`
   for (const [now, before, text] of [
     [
       week(312, 45, 4),
       week(278, 48),
-      '312 visits, 12% more than in the previous 7 days. 45 companies, 6% fewer than in the previous 7 days, 4 of them new. Today is not over yet.',
+      '[312 visits] from [45 companies] ([4 new]) in the last 7 days, 12% more visits than in the 7 days before. Today is not over yet.',
     ],
     [
       week(1, 1),
       week(0, 0),
-      '1 visit, after none in the previous 7 days. 1 company, after none in the previous 7 days, none of them new. Today is not over yet.',
+      '[1 visit] from [1 company] in the last 7 days, after none in the 7 days before. Today is not over yet.',
     ],
     [
       week(3, 3, 1),
-      week(3, 3),
-      '3 visits, as many as in the previous 7 days. 3 companies, as many as in the previous 7 days, 1 of them new. Today is not over yet.',
+      week(3, 2),
+      '[3 visits] from [3 companies] ([1 new]) in the last 7 days, as many visits as in the 7 days before. Today is not over yet.',
     ],
-    [week(0, 0), week(2, 1), 'No company visited in the last 7 days, after 2 visits in the previous 7 days.'],
+    [week(0, 0), week(2, 1), 'No company visited in the last 7 days, after 2 visits in the 7 days before.'],
     [week(0, 0), week(0, 0), 'No company visited in the last 7 days, nor in the 7 before.'],
   ] as const)
-    assert.equal(weekSentence({ now, before }), text)
+    assert.equal(
+      [weekSentence({ now, before }, { visits: link, companies: link, newCompanies: link })]
+        .flat(9)
+        .filter((part) => typeof part === 'string')
+        .join(''),
+      text,
+    )
 })
 
 test('only limits of the plan that are near or passed are named', () => {

@@ -31,38 +31,34 @@ export function useShownFeed(state: URLSearchParams): string | undefined {
   return useOffered().find(([id]) => id === state.get('feed'))?.[1]
 }
 
-interface FeedsProps {
-  readonly tenant: string
-  readonly state: URLSearchParams
-  readonly isFiltered: boolean
-}
-
-/** Lists to begin with, and a button that saves the shown one as a segment. */
-export function Feeds({ tenant, state, isFiltered }: FeedsProps) {
+/** A button that saves the shown list to begin with as a segment. */
+export function KeepFeed({ tenant, state }: { readonly tenant: string; readonly state: URLSearchParams }) {
   const { reload } = useSegments()
   const [, navigate] = useLocation()
   const saving = useAction()
-  const offered = useOffered()
   const shown = useShownFeed(state)
-  if (isFiltered) {
-    if (shown === undefined) return null
-    const save = () =>
-      saving.run(async () => {
-        const body: CreateSegmentBody = { name: shown, filter: segmentFilter(state) }
-        const made = await post<ListedSegment>(`/api/tenants/${tenant}/segments`, body)
-        reload()
-        navigate(segmentPath(tenant, made))
-        toast({ text: texts.saved(made.name) })
-      })
-    return (
-      <Row gap={2}>
-        <Button size="s" icon={Bookmark} disabled={saving.isBusy} onClick={save}>
-          {texts.keepAs(shown)}
-        </Button>
-        <FieldError error={saving.error} />
-      </Row>
-    )
-  }
+  if (shown === undefined) return null
+  const save = () =>
+    saving.run(async () => {
+      const body: CreateSegmentBody = { name: shown, filter: segmentFilter(state) }
+      const made = await post<ListedSegment>(`/api/tenants/${tenant}/segments`, body)
+      reload()
+      navigate(segmentPath(tenant, made))
+      toast({ text: texts.saved(made.name) })
+    })
+  return (
+    <Row gap={2}>
+      <Button size="s" icon={Bookmark} disabled={saving.isBusy} onClick={save}>
+        {texts.keepAs(shown)}
+      </Button>
+      <FieldError error={saving.error} />
+    </Row>
+  )
+}
+
+/** Lists to begin with. */
+export function Feeds({ tenant }: { readonly tenant: string }) {
+  const offered = useOffered()
   if (offered.length === 0) return null
   return (
     <Row gap={2}>

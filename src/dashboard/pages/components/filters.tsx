@@ -1,23 +1,21 @@
 import { Plus } from 'lucide-preact'
-import type { Ref } from 'preact'
+import type { ComponentChildren, Ref } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CompanyChoices, CountedValue } from '../../../../schemas/companies.ts'
 import type { OwnColumn } from '../../../../schemas/facts.ts'
 import { Button } from '../design/button.tsx'
 import { Chip, type ChipOption, Chips, FilterChip } from '../design/chip.tsx'
 import { TextInput } from '../design/field.tsx'
-import { Row, Stack } from '../design/layout.tsx'
+import { Fold, FoldLine } from '../design/fold.tsx'
+import { Row, Stack, Text } from '../design/layout.tsx'
 import { Choice, Menu } from '../design/popover.tsx'
 import { Segmented } from '../design/tabs.tsx'
+import { type ActiveFilter, HIDDEN_VALUES, isOtherFilter, LIST_FILTERS, MERGED_VALUES } from '../lib/active-filters.ts'
 import { NOT_KNOWN, SEARCH_CHARS_MAX, viewOf } from '../lib/company-view.ts'
-import { country } from '../lib/days.ts'
-import { fitWord } from '../lib/fit.ts'
-import { capitalised, number } from '../lib/format.ts'
 import { ownTermOf } from '../lib/own-terms.ts'
 import type { UrlChange } from '../lib/url-state.ts'
 import { TEXTS } from '../texts/texts.ts'
 import { ConditionChip } from './condition-chip.tsx'
-import { OtherFilters } from './other-filters.tsx'
 import { OwnFilters } from './own-filters.tsx'
 
 const texts = TEXTS.components.filters
@@ -25,6 +23,8 @@ const texts = TEXTS.components.filters
 interface FiltersProps {
   readonly tenant: string
   readonly state: URLSearchParams
+  /** Those that are set. */
+  readonly active: readonly ActiveFilter[]
   readonly choices: CompanyChoices | undefined
   /** Columns of the tenant's own. */
   readonly columns: readonly OwnColumn[]
@@ -33,27 +33,11 @@ interface FiltersProps {
   readonly set: (change: UrlChange, replace?: boolean) => void
   /** The field of the search. */
   readonly searchRef: Ref<HTMLInputElement>
+  /** Shown below the filters, and folded with them. */
+  readonly children?: ComponentChildren
 }
 
 const TYPED_MS = 250
-
-/** Filters with a list of values: name in the URL, label, name in the choices, words for a value. */
-const LISTS = [
-  ['industry', TEXTS.words.fields.industry, 'industry', String],
-  ['country', TEXTS.words.fields.visitsFrom, 'country', country],
-  ['tag', TEXTS.words.fields.tag, 'tag', String],
-  ['category', TEXTS.words.fields.category, 'category', String],
-  ['class', TEXTS.words.fields.type, 'classification', String],
-  ['fit', TEXTS.words.fields.fit, 'fit', fitWord],
-  ['status', TEXTS.words.fields.status, 'status', String],
-  ['owner', TEXTS.words.fields.owner, 'owner', String],
-  ['source', TEXTS.words.fields.source, 'source', String],
-  ['campaign', TEXTS.words.fields.campaign, 'campaign', String],
-  ['first_channel', TEXTS.words.fields.firstTouch, 'first_channel', capitalised],
-  ['last_channel', TEXTS.words.fields.lastTouch, 'last_channel', capitalised],
-  ['first_campaign', TEXTS.words.fields.firstCampaign, 'first_campaign', String],
-  ['last_campaign', TEXTS.words.fields.lastCampaign, 'last_campaign', String],
-] as const
 
 /** Filters that most people need now and then: they are in a menu until they are used. */
 const MORE = {
@@ -79,9 +63,11 @@ const MORE = {
 type More = keyof typeof MORE
 
 /** Filters of the list of companies. The URL holds them. */
-export function Filters({ tenant, state, choices, columns, hasFit, set, searchRef }: FiltersProps) {
+export function Filters(props: FiltersProps) {
+  const { tenant, state, active, choices, columns, hasFit, set, searchRef, children } = props
   // Ignore an invalid value in the URL.
-  const { page_visits_min, visits_min, heat_min, new_since, new_days, hidden, merged } = viewOf(state)
+  const { page_visits_min, visits_min, heat_min, new_days, hidden, merged } = viewOf(state)
+  const wordsOf = (name: string) => active.find((filter) => filter.name === name)?.words
   const [opened, setOpened] = useState<readonly More[]>([])
   const [openedOwn, setOpenedOwn] = useState<readonly string[]>([])
   const own = state.getAll('own')
@@ -95,116 +81,130 @@ export function Filters({ tenant, state, choices, columns, hasFit, set, searchRe
     <search>
       <Chips>
         <Search value={state.get('q') ?? ''} inputRef={searchRef} onChange={(q) => set({ q, page: '' }, true)} />
-        {LISTS.map(
-          ([name, label, facet, nameOf]) =>
-            isShown(name) && (
-              <FilterChip
-                key={name}
-                label={label}
-                values={state.getAll(name).filter((value) => value !== '')}
-                options={choices && optionsOf(choices[facet], nameOf)}
-                isOpenAtFirst={isOpenAtFirst(name)}
-                onChange={(values) => change(name, values)}
-              />
-            ),
-        )}
-        {PAGE_OPERATORS.map(
-          (operator) =>
-            (operator === 'at' ? !state.has('page_is') || state.has('at') : state.has('page_is')) && (
-              <PageChip
-                key={operator}
-                operator={operator}
-                pages={state.getAll(operator)}
-                visits={page_visits_min}
-                onChange={(next, pages, visits) =>
-                  set({ [operator]: '', [next]: pages, page_visits_min: visits, page: '' })
-                }
-              />
-            ),
-        )}
-        {isShown('visits') && (
-          <TextChip
-            label={MORE.visits}
-            field={texts.visitsField}
-            summary={visits_min === undefined ? '' : TEXTS.words.counts.atLeast(number(visits_min))}
-            value={visits_min === undefined ? '' : String(visits_min)}
-            isNumber
-            isOpenAtFirst={isOpenAtFirst('visits')}
-            onChange={(visits) => change('visits', visits)}
+        <Fold label={texts.filters} count={active.filter(({ name }) => name !== 'q').length}>
+          {LIST_FILTERS.map(
+            ([name, label, facet, nameOf]) =>
+              isShown(name) && (
+                <FilterChip
+                  key={name}
+                  label={label}
+                  values={state.getAll(name).filter((value) => value !== '')}
+                  options={choices && optionsOf(choices[facet], nameOf)}
+                  isOpenAtFirst={isOpenAtFirst(name)}
+                  onChange={(values) => change(name, values)}
+                />
+              ),
+          )}
+          {PAGE_OPERATORS.map(
+            (operator) =>
+              (operator === 'at' ? !state.has('page_is') || state.has('at') : state.has('page_is')) && (
+                <PageChip
+                  key={operator}
+                  operator={operator}
+                  pages={state.getAll(operator)}
+                  summary={wordsOf(operator)}
+                  visits={page_visits_min}
+                  onChange={(next, pages, visits) =>
+                    set({ [operator]: '', [next]: pages, page_visits_min: visits, page: '' })
+                  }
+                />
+              ),
+          )}
+          {isShown('visits') && (
+            <TextChip
+              label={MORE.visits}
+              field={texts.visitsField}
+              summary={wordsOf('visits')}
+              value={visits_min === undefined ? '' : String(visits_min)}
+              isNumber
+              isOpenAtFirst={isOpenAtFirst('visits')}
+              onChange={(visits) => change('visits', visits)}
+            />
+          )}
+          {isShown('heat_min') && (
+            <TextChip
+              label={MORE.heat_min}
+              field={texts.heatField}
+              summary={wordsOf('heat_min')}
+              value={heat_min === undefined ? '' : String(heat_min)}
+              isNumber
+              isOpenAtFirst={isOpenAtFirst('heat_min')}
+              onChange={(heat) => change('heat_min', heat)}
+            />
+          )}
+          {(isShown('new_days') || state.has('new')) && (
+            <OneChip
+              label={MORE.new_days}
+              value={new_days === undefined ? '' : String(new_days)}
+              summary={wordsOf('new')}
+              options={SPANS}
+              isOpenAtFirst={isOpenAtFirst('new_days')}
+              onChange={(value) => set({ new_days: value, new: '', page: '' })}
+            />
+          )}
+          {isShown('hidden') && (
+            <OneChip
+              label={MORE.hidden}
+              value={hidden ?? ''}
+              summary={wordsOf('hidden')}
+              options={HIDDEN_VALUES}
+              isOpenAtFirst={isOpenAtFirst('hidden')}
+              onChange={(value) => change('hidden', value)}
+            />
+          )}
+          {isShown('merged') && (
+            <OneChip
+              label={MORE.merged}
+              value={merged ?? ''}
+              summary={wordsOf('merged')}
+              options={MERGED_VALUES}
+              isOpenAtFirst={isOpenAtFirst('merged')}
+              onChange={(value) => change('merged', value)}
+            />
+          )}
+          <OwnFilters
+            columns={columns}
+            terms={own}
+            opened={openedOwn}
+            onChange={(terms) => set({ own: terms, page: '' })}
           />
-        )}
-        {isShown('heat_min') && (
-          <TextChip
-            label={MORE.heat_min}
-            field={texts.heatField}
-            summary={heat_min === undefined ? '' : TEXTS.words.counts.atLeast(number(heat_min))}
-            value={heat_min === undefined ? '' : String(heat_min)}
-            isNumber
-            isOpenAtFirst={isOpenAtFirst('heat_min')}
-            onChange={(heat) => change('heat_min', heat)}
-          />
-        )}
-        {(isShown('new_days') || state.has('new')) && (
-          <OneChip
-            label={MORE.new_days}
-            value={new_days === undefined ? '' : String(new_days)}
-            summary={newSummary(new_days, new_since)}
-            options={SPANS}
-            isOpenAtFirst={isOpenAtFirst('new_days')}
-            onChange={(value) => set({ new_days: value, new: '', page: '' })}
-          />
-        )}
-        {isShown('hidden') && (
-          <OneChip
-            label={MORE.hidden}
-            value={hidden ?? ''}
-            summary={HIDDEN.find(([value]) => value === hidden)?.[1]}
-            options={HIDDEN}
-            isOpenAtFirst={isOpenAtFirst('hidden')}
-            onChange={(value) => change('hidden', value)}
-          />
-        )}
-        {isShown('merged') && (
-          <OneChip
-            label={MORE.merged}
-            value={merged ?? ''}
-            summary={MERGED.find(([value]) => value === merged)?.[1]}
-            options={MERGED}
-            isOpenAtFirst={isOpenAtFirst('merged')}
-            onChange={(value) => change('merged', value)}
-          />
-        )}
-        <OwnFilters
-          columns={columns}
-          terms={own}
-          opened={openedOwn}
-          onChange={(terms) => set({ own: terms, page: '' })}
-        />
-        <OtherFilters state={state} set={set} />
-        {isShown('condition') && (
-          <ConditionChip
-            tenant={tenant}
-            condition={state.get('condition') ?? ''}
-            isOpenAtFirst={isOpenAtFirst('condition')}
-            onChange={(condition) => change('condition', condition)}
-          />
-        )}
-        {more.length > 0 && (
-          <Menu
-            label={texts.more}
-            trigger={(props) => (
-              <Button {...props} size="s" variant="quiet" icon={Plus}>
-                {texts.filter}
-              </Button>
-            )}
-            entries={[
-              ...more.map((name) => ({ label: MORE[name], onSelect: () => setOpened([...opened, name]) })),
-              ...columns
-                .filter(({ key }) => !openedOwn.includes(key) && !own.some((term) => ownTermOf(term)?.key === key))
-                .map(({ key, name }) => ({ label: name, onSelect: () => setOpenedOwn([...openedOwn, key]) })),
-            ]}
-          />
-        )}
+          {active
+            .filter(({ name }) => isOtherFilter(name))
+            .map(({ name, label, words, clear }) => (
+              <Chip key={name} label={label} summary={words} onClear={() => set(clear)}>
+                {() => (
+                  <Text tone="soft" isSmall>
+                    {TEXTS.components.otherFilters.ofSegment}
+                  </Text>
+                )}
+              </Chip>
+            ))}
+          {isShown('condition') && (
+            <ConditionChip
+              tenant={tenant}
+              condition={state.get('condition') ?? ''}
+              isOpenAtFirst={isOpenAtFirst('condition')}
+              onChange={(condition) => change('condition', condition)}
+            />
+          )}
+          {more.length > 0 && (
+            <Menu
+              label={texts.more}
+              trigger={(props) => (
+                <Button {...props} size="s" variant="quiet" icon={Plus}>
+                  {texts.filter}
+                </Button>
+              )}
+              entries={[
+                ...more.map((name) => ({ label: MORE[name], onSelect: () => setOpened([...opened, name]) })),
+                ...columns
+                  .filter(({ key }) => !openedOwn.includes(key) && !own.some((term) => ownTermOf(term)?.key === key))
+                  .map(({ key, name }) => ({ label: name, onSelect: () => setOpenedOwn([...openedOwn, key]) })),
+              ]}
+            />
+          )}
+          {children && <FoldLine>{children}</FoldLine>}
+        </Fold>
       </Chips>
     </search>
   )
@@ -262,20 +262,17 @@ type PageOperator = (typeof PAGE_OPERATORS)[number]
 interface PageChipProps {
   readonly operator: PageOperator
   readonly pages: readonly string[]
+  /** In words; undefined: it does not filter. */
+  readonly summary: string | undefined
   /** Least visits with one of them. */
   readonly visits: number | undefined
   readonly onChange: (operator: PageOperator, pages: readonly string[], visits: string) => void
 }
 
 /** The pages that a company read, and the number of visits. */
-function PageChip({ operator, pages, visits, onChange }: PageChipProps) {
-  const often = visits === undefined || visits < 2 ? undefined : visits
+function PageChip({ operator, pages, summary, visits, onChange }: PageChipProps) {
   return (
-    <Chip
-      label={texts.page}
-      summary={pages.length === 0 ? undefined : texts.pages(pages, operator === 'at', often)}
-      onClear={() => onChange(operator, [], '')}
-    >
+    <Chip label={texts.page} summary={summary} onClear={() => onChange(operator, [], '')}>
       {(close) => (
         <PageForm
           operator={operator}
@@ -291,7 +288,7 @@ function PageChip({ operator, pages, visits, onChange }: PageChipProps) {
   )
 }
 
-function PageForm({ operator, pages, visits, onChange }: PageChipProps) {
+function PageForm({ operator, pages, visits, onChange }: Omit<PageChipProps, 'summary'>) {
   const [chosen, setChosen] = useState(operator)
   const [page, setPage] = useState(pages[0] ?? '')
   const [least, setLeast] = useState(visits === undefined ? '' : String(visits))
@@ -346,8 +343,8 @@ interface TextChipProps {
   readonly label: string
   /** Label of its field. */
   readonly field: string
-  /** Empty: it does not filter. */
-  readonly summary: string
+  /** In words; undefined: it does not filter. */
+  readonly summary: string | undefined
   readonly value: string
   readonly isNumber?: boolean
   readonly isOpenAtFirst?: boolean
@@ -356,12 +353,7 @@ interface TextChipProps {
 
 function TextChip({ label, summary, isOpenAtFirst, onChange, ...props }: TextChipProps) {
   return (
-    <Chip
-      label={label}
-      summary={summary === '' ? undefined : summary}
-      isOpenAtFirst={isOpenAtFirst}
-      onClear={() => onChange('')}
-    >
+    <Chip label={label} summary={summary} isOpenAtFirst={isOpenAtFirst} onClear={() => onChange('')}>
       {(close) => (
         <TextForm
           {...props}
@@ -412,20 +404,6 @@ const SPANS = [
   ['7', texts.last7],
   ['30', texts.last30],
 ] as const
-
-/** Links from counts of certain days have a date. */
-function newSummary(days: number | undefined, since: string | undefined): string | undefined {
-  const last = days === undefined ? [] : [days === 1 ? texts.onlyToday : texts.lastDays(number(days))]
-  const all = [...last, ...(since === undefined ? [] : [texts.since(since.slice(0, 10))])]
-  return all.length === 0 ? undefined : all.join(', ')
-}
-
-const HIDDEN = [
-  ['with', texts.shownToo],
-  ['only', texts.onlyThese],
-] as const
-
-const MERGED = [['only', texts.mergedInto]] as const
 
 interface OneChipProps {
   readonly label: string

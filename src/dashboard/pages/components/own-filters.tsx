@@ -5,9 +5,8 @@ import { Button } from '../design/button.tsx'
 import { Chip } from '../design/chip.tsx'
 import { TextInput } from '../design/field.tsx'
 import { Row, Stack } from '../design/layout.tsx'
-import { NOT_KNOWN } from '../lib/company-view.ts'
-import { ownText } from '../lib/own-columns.ts'
 import { ownTermOf } from '../lib/own-terms.ts'
+import { ownWords } from '../lib/own-words.ts'
 import { TEXTS } from '../texts/texts.ts'
 
 const texts = TEXTS.components.ownFilters
@@ -35,7 +34,7 @@ export function OwnFilters({ columns, terms, opened, onChange }: OwnFiltersProps
       <Chip
         key={column.key}
         label={column.name}
-        summary={own.length === 0 ? undefined : summaryOf(column, own)}
+        summary={own.length === 0 ? undefined : ownWords(column, terms)}
         isOpenAtFirst={opened.includes(column.key)}
         onClear={() => onChange(others)}
       >
@@ -52,37 +51,6 @@ export function OwnFilters({ columns, terms, opened, onChange }: OwnFiltersProps
       </Chip>
     )
   })
-}
-
-const WORDS: Readonly<Record<string, (value: string) => string>> = {
-  '=': texts.is,
-  '!=': texts.not,
-  '~': texts.contains,
-  '>=': texts.atLeast,
-  '>': texts.moreThan,
-  '<=': texts.atMost,
-  '<': texts.lessThan,
-}
-const DATE_WORDS: Readonly<Record<string, (value: string) => string>> = {
-  '>=': texts.from,
-  '>': texts.after,
-  '<=': texts.until,
-  '<': texts.before,
-}
-
-function summaryOf(column: OwnColumn, terms: readonly OwnTerm[]): string {
-  return terms
-    .map(({ operator, value }) => {
-      const word = (column.type === 'date' ? DATE_WORDS[operator] : undefined) ?? WORDS[operator]!
-      return word(value === NOT_KNOWN ? texts.notKnown : textOf(column, value))
-    })
-    .join(', ')
-}
-
-/** A link may compare a column with a value of another type. */
-function textOf(column: OwnColumn, value: string): string {
-  const isValid = column.type === 'number' ? !Number.isNaN(Number(value)) : !Number.isNaN(Date.parse(value))
-  return column.type === 'text' || !isValid ? value : ownText(column, value)
 }
 
 interface OwnFormProps {

@@ -17,10 +17,10 @@ import { Row, Stack, Text } from '../design/layout.tsx'
 import { Time } from '../design/time.tsx'
 import { post } from '../lib/api.ts'
 import { COLUMNS } from '../lib/company-view.ts'
-import { isLocalHost } from '../lib/local-host.ts'
 import { useSession } from '../lib/session.ts'
 import { useAction } from '../lib/use-action.ts'
 import { TEXTS } from '../texts/texts.ts'
+import { LocalLink } from './local-link.tsx'
 
 const texts = TEXTS.components.share
 
@@ -156,7 +156,7 @@ interface MadeLinkProps {
 }
 
 function MadeLink({ tenant, made: { url, link }, onClose }: MadeLinkProps) {
-  const { href, hostname } = new URL(url, location.href)
+  const address = new URL(url, location.href)
   return (
     <Stack>
       <Text tone="soft">
@@ -165,12 +165,8 @@ function MadeLink({ tenant, made: { url, link }, onClose }: MadeLinkProps) {
           <Link href={`/t/${tenant}/settings/shared-links`}>{text}</Link>
         ))}
       </Text>
-      <CodeLine text={href} label={texts.link} />
-      {isLocalHost(hostname) && (
-        <Text tone="soft" isSmall>
-          {TEXTS.words.links.local}
-        </Text>
-      )}
+      <CodeLine text={address.href} label={texts.link} />
+      <LocalLink url={address} />
       <Row justify="right">
         <Button onClick={onClose}>{TEXTS.words.buttons.done}</Button>
       </Row>

@@ -34,6 +34,8 @@ interface ChartProps {
   readonly isUtc?: boolean
   /** Pixels; default 220. */
   readonly height?: number
+  /** Of one series without a value above 1: draws a mark for each day with one, because bars would all be as high as the chart. Says it in words. */
+  readonly marks?: string | undefined
 }
 
 /** A day that the pointer is at. */
@@ -43,12 +45,15 @@ interface Pointed {
   readonly left: number
 }
 
+const MARKS_HEIGHT_PX = 56
+
 /**
  * A bar for each day, of series on top of each other. A note shows the numbers of the day under the pointer, and a table has all of them.
  * Today is hatched, because it is not over.
  */
 export function Chart(props: ChartProps) {
-  const { label, dayTitle, days, series, line, height = 220 } = props
+  const { label, dayTitle, days, series, line, marks } = props
+  const height = marks === undefined ? (props.height ?? 220) : MARKS_HEIGHT_PX
   const values = line === undefined ? series : [...series, line]
   const [pointed, setPointed] = useState<Pointed>()
   const today = todayOf(props)
@@ -58,15 +63,19 @@ export function Chart(props: ChartProps) {
     <figure class="ui-chart" aria-label={label}>
       <Canvas {...props} height={height} onPoint={setPointed} />
       {pointed !== undefined && <Note days={days} today={today} series={series} line={line} pointed={pointed} />}
-      <ul class="ui-chart-legend" aria-hidden="true">
-        {series.map(({ name, colour }) => (
-          <li key={name} style={{ '--colour': colourOf(colour) }}>
-            {name}
-          </li>
-        ))}
-        {line !== undefined && <li class="is-line">{line.name}</li>}
-        {hasToday && <li class="is-open">{texts.todaySoFar}</li>}
-      </ul>
+      {marks === undefined ? (
+        <ul class="ui-chart-legend" aria-hidden="true">
+          {series.map(({ name, colour }) => (
+            <li key={name} style={{ '--colour': colourOf(colour) }}>
+              {name}
+            </li>
+          ))}
+          {line !== undefined && <li class="is-line">{line.name}</li>}
+          {hasToday && <li class="is-open">{texts.todaySoFar}</li>}
+        </ul>
+      ) : (
+        <p class="ui-chart-marks">{marks}</p>
+      )}
       <Disclosure summary={texts.numbers}>
         <Table
           label={texts.numbersOf(label)}
@@ -133,7 +142,8 @@ interface CanvasProps extends ChartProps {
   readonly onPoint: (pointed: Pointed | undefined) => void
 }
 
-function Canvas({ days, series, line, isUtc, height, onPoint }: CanvasProps) {
+function Canvas({ days, series, line, isUtc, height, marks, onPoint }: CanvasProps) {
+  const isMarks = marks !== undefined
   const canvas = useRef<HTMLDivElement>(null)
   const data = JSON.stringify([days, series, line])
   useEffect(() => {
@@ -146,10 +156,13 @@ function Canvas({ days, series, line, isUtc, height, onPoint }: CanvasProps) {
       if (isGone) return
       chart?.destroy()
       chart = new Plot(
-        optionsOf(Plot, element, { days, series, line, isUtc, height, onPoint }),
+        isMarks
+          ? marksOf(Plot, element, { days, series, height, onPoint })
+          : optionsOf(Plot, element, { days, series, line, isUtc, height, onPoint }),
         [
           days.map((day) => Date.parse(day) / 1_000),
-          ...stackOf(series),
+          // A day without one has no mark.
+          ...(isMarks ? series.map(({ values }) => values.map((value) => value || null)) : stackOf(series)),
           ...(line === undefined ? [] : [line.values, line.values]),
         ] as uPlot.AlignedData,
         element,
@@ -167,7 +180,7 @@ function Canvas({ days, series, line, isUtc, height, onPoint }: CanvasProps) {
       dark.removeEventListener('change', draw)
       chart?.destroy()
     }
-  }, [data, height])
+  }, [data, height, isMarks])
   return <div class="ui-chart-canvas" ref={canvas} style={{ '--height': `${height}px` }} aria-hidden="true" />
 }
 
@@ -184,43 +197,22 @@ function stackOf(series: readonly ChartSeries[]): number[][] {
 function optionsOf(
   Plot: typeof uPlot,
   element: HTMLElement,
-  { days, series, line, isUtc, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle'>,
+  { days, series, line, isUtc, height, onPoint }: Omit<CanvasProps, 'label' | 'dayTitle' | 'marks'>,
 ): uPlot.Options {
-  const styles = getComputedStyle(element)
-  const colour = (name: string) => styles.getPropertyValue(name).trim()
+  const { colour, axis, base } = partsOf(Plot, element, { days, height, onPoint })
   const background = colour('--under') || colour('--bg')
   const bars = Plot.paths.bars!({ size: [0.72, 48], radius: series.length === 1 ? 0.12 : 0 })
-  const font = `12px ${styles.fontFamily}`
-  const axis = { font, stroke: colour('--ink-3'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
   return {
-    width: element.clientWidth,
-    height,
-    tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), 'UTC'),
-    legend: { show: false },
-    cursor: {
-      y: false,
-      drag: { x: false, y: false },
-      points: { show: false },
-      // The line is at the day that the note is about.
-      move: (chart, left, top) => [left < 0 ? left : chart.valToPos(chart.data[0][chart.posToIdx(left)]!, 'x'), top],
-    },
+    ...base,
     hooks: {
-      setCursor: [
-        ({ cursor, over }) => {
-          const { idx, left = -1 } = cursor
-          onPoint(idx === null || idx === undefined || left < 0 ? undefined : { i: idx, left: left + over.offsetLeft })
-        },
-      ],
+      ...base.hooks,
       // After the bars, and below the line.
       drawSeries:
         days.at(-1) === todayOf({ isUtc })
           ? [(chart, at) => at === series.length && hatchToday(chart, background)]
           : [],
     },
-    scales: {
-      x: { time: true, range: (_chart, min, max) => [min - halfSeconds(days), max + halfSeconds(days)] },
-      y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] },
-    },
+    scales: { ...base.scales, y: { range: (_chart, _min, max) => [0, Math.max(1, max * 1.05)] } },
     axes: [
       { ...axis, size: 28, grid: { show: false }, values: (_chart, ticks) => ticks.map(tickLabel) },
       {
@@ -251,6 +243,71 @@ function optionsOf(
           ]),
     ],
   }
+}
+
+/** A mark on a line of days for each day with one. */
+function marksOf(
+  Plot: typeof uPlot,
+  element: HTMLElement,
+  { days, series, height, onPoint }: Pick<CanvasProps, 'days' | 'series' | 'height' | 'onPoint'>,
+): uPlot.Options {
+  const { colour, axis, base } = partsOf(Plot, element, { days, height, onPoint })
+  return {
+    ...base,
+    scales: { ...base.scales, y: { range: () => [0, 2] } },
+    axes: [
+      {
+        ...axis,
+        size: 28,
+        grid: { show: false },
+        border: { show: true, stroke: colour('--line-strong'), width: 1 },
+        values: (_chart, ticks) => ticks.map(tickLabel),
+      },
+      { show: false },
+    ],
+    series: [
+      {},
+      ...series.map(({ name, colour: index }) => {
+        const fill = colour(`--cat-${index}`)
+        return { label: name, paths: () => null, points: { show: true, size: 9, fill, stroke: fill, width: 0 } }
+      }),
+    ],
+  }
+}
+
+/** What charts of bars and of marks have in common. */
+function partsOf(
+  Plot: typeof uPlot,
+  element: HTMLElement,
+  { days, height, onPoint }: Pick<CanvasProps, 'days' | 'height' | 'onPoint'>,
+) {
+  const styles = getComputedStyle(element)
+  const colour = (name: string) => styles.getPropertyValue(name).trim()
+  const font = `12px ${styles.fontFamily}`
+  const axis = { font, stroke: colour('--ink-3'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
+  const base = {
+    width: element.clientWidth,
+    height,
+    tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1_000), 'UTC'),
+    legend: { show: false },
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      points: { show: false },
+      // The line is at the day that the note is about.
+      move: (chart, left, top) => [left < 0 ? left : chart.valToPos(chart.data[0][chart.posToIdx(left)]!, 'x'), top],
+    },
+    hooks: {
+      setCursor: [
+        ({ cursor, over }) => {
+          const { idx, left = -1 } = cursor
+          onPoint(idx === null || idx === undefined || left < 0 ? undefined : { i: idx, left: left + over.offsetLeft })
+        },
+      ],
+    },
+    scales: { x: { time: true, range: (_chart, min, max) => [min - halfSeconds(days), max + halfSeconds(days)] } },
+  } satisfies Partial<uPlot.Options>
+  return { colour, axis, base }
 }
 
 const HATCH_PX = 5

@@ -1,9 +1,6 @@
 import './stat.css'
-import { ArrowDown, ArrowUp } from 'lucide-preact'
 import { type ComponentChildren, toChildArray } from 'preact'
 import { Link } from 'wouter-preact'
-import { classes } from './classes.ts'
-import { Icon } from './icon.tsx'
 
 /** Numbers beside each other: up to four, or six where there is room. Lines have the same length. */
 export function Stats({ children }: { readonly children: ComponentChildren }) {
@@ -24,13 +21,12 @@ interface StatProps {
   readonly unit?: ComponentChildren
   /** A page that shows what the number counts. */
   readonly href?: string
-  readonly change?: ComponentChildren
-  /** The meaning of the number, or the comparison. */
+  /** The meaning of the number. */
   readonly children?: ComponentChildren
 }
 
 /** A number that a person reads from across the room, and its meaning. */
-export function Stat({ label, value, unit, href, change, children }: StatProps) {
+export function Stat({ label, value, unit, href, children }: StatProps) {
   return (
     <div class="ui-stat">
       <span class="ui-stat-label">{label}</span>
@@ -38,33 +34,7 @@ export function Stat({ label, value, unit, href, change, children }: StatProps) 
         {href === undefined ? value : <Link href={href}>{value}</Link>}
         {unit !== undefined && <span class="ui-stat-unit">{unit}</span>}
       </span>
-      {(change || children) && (
-        <span class="ui-stat-note">
-          {change} {children}
-        </span>
-      )}
+      {children && <span class="ui-stat-note">{children}</span>}
     </div>
-  )
-}
-
-interface ChangeProps {
-  readonly now: number
-  readonly before: number
-  /** Whether more is better; undefined: neither. */
-  readonly isMoreGood?: boolean
-  /** The change in words. */
-  readonly children: ComponentChildren
-}
-
-/** How a number changed: an arrow, and words in its colour. */
-export function Change({ now, before, isMoreGood, children }: ChangeProps) {
-  if (now === before) return <span class="ui-change">{children}</span>
-  const isMore = now > before
-  const tone = isMoreGood === undefined ? undefined : isMore === isMoreGood ? 'is-good' : 'is-bad'
-  return (
-    <span class={classes('ui-change', tone)}>
-      <Icon of={isMore ? ArrowUp : ArrowDown} size={14} />
-      {children}
-    </span>
   )
 }

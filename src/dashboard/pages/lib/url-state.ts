@@ -12,13 +12,18 @@ export function useUrlState(): [URLSearchParams, (change: UrlChange, replace?: b
   // The router decodes parts of it, and decoding twice would change values.
   const search = useSearch()
   const set = useCallback((change: UrlChange, replace = false) => {
-    const next = new URLSearchParams(location.search)
-    for (const [name, value] of Object.entries(change)) {
-      next.delete(name)
-      for (const each of typeof value === 'string' ? [value] : value) if (each !== '') next.append(name, each)
-    }
-    const text = next.toString()
+    const text = changed(new URLSearchParams(location.search), change).toString()
     navigate(`${location.pathname}${text === '' ? '' : `?${text}`}`, { replace, state: history.state })
   }, [])
   return [new URLSearchParams(search), set]
+}
+
+/** The values after a change. */
+export function changed(state: URLSearchParams, change: UrlChange): URLSearchParams {
+  const next = new URLSearchParams(state)
+  for (const [name, value] of Object.entries(change)) {
+    next.delete(name)
+    for (const each of typeof value === 'string' ? [value] : value) if (each !== '') next.append(name, each)
+  }
+  return next
 }

@@ -12,6 +12,8 @@ import { retryMs } from './retry.ts'
 import { type Data, useData } from './use-data.ts'
 
 const VERSION_MS = 2_000
+/** Version of the companies of a workspace without an event. */
+export const NO_EVENTS = '0'
 const DETAILS_KEPT = 2_000
 
 /** Minimum time between two reads. */
@@ -51,14 +53,18 @@ function useFollowing<T>(data: Data<T>, query: string, now: string | undefined, 
   }, [version])
 }
 
-/** A page of companies that updates while it is visible. Its error may also come from the read of the version. */
-export function useCompanies(tenant: string, view: CompanyView, page: number): Data<CompaniesPage> {
+/** A page of companies that updates while it is visible. Its error may also come from the read of the version. `hasEvents` is undefined until that is read. */
+export function useCompanies(
+  tenant: string,
+  view: CompanyView,
+  page: number,
+): Data<CompaniesPage> & { readonly hasEvents: boolean | undefined } {
   const path = `/api/tenants/${tenant}/companies`
   const query = { ...view, limit: PAGE_ROWS, offset: (page - 1) * PAGE_ROWS }
   const list = useData<CompaniesPage>(path, query)
   const { value: now, error } = useData<CompaniesVersion>(`${path}/version`, {}, VERSION_MS)
   useFollowing(list, JSON.stringify([tenant, query]), now?.version, { minMs: 2_000, factor: 4 })
-  return { ...list, error: list.error ?? error }
+  return { ...list, error: list.error ?? error, hasEvents: now && now.version !== NO_EVENTS }
 }
 
 /** Rows in the order that a person reads, and the differences of the newest answer. */

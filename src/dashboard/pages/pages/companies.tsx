@@ -7,13 +7,14 @@ import { CORRECTION_LIMITS } from '../../../../schemas/dashboard/corrections.ts'
 import type { UnknownVisits } from '../../../../schemas/unknown-networks.ts'
 import { CompanyBulk } from '../components/company-bulk.tsx'
 import { CompanyTable } from '../components/company-table.tsx'
+import { DayZero } from '../components/day-zero.tsx'
 import { ExportCsv } from '../components/export-csv.tsx'
-import { Feeds, useShownFeed } from '../components/feeds.tsx'
+import { Feeds, KeepFeed, useShownFeed } from '../components/feeds.tsx'
 import { Filters } from '../components/filters.tsx'
+import { NoMatch } from '../components/no-match.tsx'
 import { SegmentBar, useShownSegment } from '../components/segment-bar.tsx'
 import { Share } from '../components/share.tsx'
 import { Button, IconButton, LinkButton } from '../design/button.tsx'
-import { CodeLine } from '../design/code.tsx'
 import { DateRange } from '../design/date-range.tsx'
 import { Facts } from '../design/details.tsx'
 import { Dialog } from '../design/dialog.tsx'
@@ -25,6 +26,7 @@ import { pageKeyTarget } from '../design/page-key.ts'
 import { Popover } from '../design/popover.tsx'
 import type { DayRange } from '../design/ranges.ts'
 import { Loading } from '../design/skeleton.tsx'
+import { type ActiveFilter, activeFilters } from '../lib/active-filters.ts'
 import {
   type Column,
   columnsChange,
@@ -40,12 +42,10 @@ import {
   viewOf,
 } from '../lib/company-view.ts'
 import { number } from '../lib/format.ts'
-import { ingestLine } from '../lib/ingest-line.ts'
 import { useOwnColumns } from '../lib/own-columns.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { sharedOf } from '../lib/segment-view.ts'
-import { useSession } from '../lib/session.ts'
-import { useUrlState } from '../lib/url-state.ts'
+import { changed, type UrlChange, useUrlState } from '../lib/url-state.ts'
 import { useChoices, useCompanies, useDetails, useFrozenRows } from '../lib/use-companies.ts'
 import { useData } from '../lib/use-data.ts'
 import { TEXTS } from '../texts/texts.ts'
@@ -53,6 +53,9 @@ import { TEXTS } from '../texts/texts.ts'
 const texts = TEXTS.companies.list
 
 const NONE: ReadonlyMap<string, CompanyRow> = new Map()
+
+/** The change of the URL that removes all filters. */
+const NO_FILTERS: UrlChange = { ...Object.fromEntries(FILTER_NAMES.map((name) => [name, ''])), page: '' }
 
 /** Table of all companies. Its numbers follow the events; its order changes only when the reader asks. */
 export function Companies({ parameters }: PageProps) {
@@ -72,7 +75,9 @@ export function Companies({ parameters }: PageProps) {
   const [choice, setChoice] = useState({ of: choiceOf, rows: NONE })
   const chosen = choice.of === choiceOf ? choice.rows : NONE
   const setChosen = (next: ReadonlyMap<string, CompanyRow>) => setChoice({ of: choiceOf, rows: next })
-  const isFiltered = FILTER_NAMES.some((name) => state.has(name))
+  const own = useOwnColumns(tenant).columns
+  const active = activeFilters(state, own)
+  const isFiltered = active.length > 0
   const version = isFiltered || list.value === undefined ? undefined : String(list.value.total)
   const choices = useChoices(tenant, view, version)
   const details = useDetails(tenant, rows, view)
@@ -91,7 +96,6 @@ export function Companies({ parameters }: PageProps) {
     const known = new Map([...chosen, ...rows.map((row) => [row.company_id, row] as const)])
     setChosen(new Map([...ids].slice(0, CORRECTION_LIMITS.companies).map((id) => [id, known.get(id)!])))
   }
-  const own = useOwnColumns(tenant).columns
   const hasFit = rows.some(({ fit }) => fit !== '')
   const columns = listColumns(own, hasFit)
   const shown = shownColumns(state)
@@ -99,6 +103,15 @@ export function Companies({ parameters }: PageProps) {
   const range = rangeOf(state)
   const segment = useShownSegment(state)
   const feed = useShownFeed(state)
+  const isWaiting = list.value === undefined || (total === 0 && list.hasEvents === undefined)
+  if (list.hasEvents === false && list.value !== undefined && total === 0) {
+    return (
+      <Page title={TEXTS.words.fields.companies}>
+        {error !== undefined && <Problem error={error} onRetry={reload} />}
+        <DayZero tenant={tenant} icon={Building2} title={texts.dayZero} about={texts.aboutDayZero} />
+      </Page>
+    )
+  }
   return (
     <Page
       title={segment?.name ?? TEXTS.words.fields.companies}
@@ -133,13 +146,16 @@ export function Companies({ parameters }: PageProps) {
         <Filters
           tenant={tenant}
           state={state}
+          active={active}
           choices={choices.value}
           columns={own}
           hasFit={hasFit}
           set={set}
           searchRef={searchField}
-        />
-        {segment === undefined && <Feeds tenant={tenant} state={state} isFiltered={isFiltered} />}
+        >
+          {segment === undefined && !isFiltered && <Feeds tenant={tenant} />}
+        </Filters>
+        {segment === undefined && isFiltered && <KeepFeed tenant={tenant} state={state} />}
         <Row justify="between">
           {chosen.size > 0 ? (
             <CompanyBulk
@@ -165,11 +181,7 @@ export function Companies({ parameters }: PageProps) {
           <Row gap={2}>
             <SegmentBar tenant={tenant} state={state} isFiltered={isFiltered && feed === undefined} />
             {isFiltered && (
-              <Button
-                size="s"
-                variant="quiet"
-                onClick={() => set({ ...Object.fromEntries(FILTER_NAMES.map((name) => [name, ''])), page: '' })}
-              >
+              <Button size="s" variant="quiet" onClick={() => set(NO_FILTERS)}>
                 {texts.clear}
               </Button>
             )}
@@ -184,14 +196,9 @@ export function Companies({ parameters }: PageProps) {
         </Row>
       </Stack>
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      {list.value === undefined && list.error === undefined && <Loading rows={12} rowHeight={36} />}
-      {list.value !== undefined && total === 0 && rows.length === 0 && (
-        <Nothing
-          tenant={tenant}
-          isFiltered={isFiltered}
-          hasDays={range !== undefined}
-          onAllTime={() => set({ ...rangeChange(undefined), page: '' })}
-        />
+      {isWaiting && error === undefined && <Loading rows={12} rowHeight={36} />}
+      {!isWaiting && total === 0 && rows.length === 0 && (
+        <Nothing tenant={tenant} state={state} active={active} hasDays={range !== undefined} set={set} />
       )}
       {rows.length > 0 && (
         <CompanyTable
@@ -237,32 +244,62 @@ function closed({ from = '1900-01-01', to = '2299-12-31' }: Partial<DayRange>): 
 
 interface NothingProps {
   readonly tenant: string
-  readonly isFiltered: boolean
+  readonly state: URLSearchParams
+  readonly active: readonly ActiveFilter[]
   readonly hasDays: boolean
-  readonly onAllTime: () => void
+  readonly set: (change: UrlChange) => void
 }
 
-function Nothing({ tenant, isFiltered, hasDays, onAllTime }: NothingProps) {
-  const isAsking = !isFiltered && hasDays
-  const all = useData<CompaniesPage>(isAsking ? `/api/tenants/${tenant}/companies` : undefined, { limit: 1 })
-  if (isFiltered) {
+/** No company of a workspace that has events. */
+function Nothing({ tenant, state, active, hasDays, set }: NothingProps) {
+  const allTime = (
+    <Button
+      size="s"
+      variant={active.length > 0 ? 'quiet' : undefined}
+      onClick={() => set({ ...rangeChange(undefined), page: '' })}
+    >
+      {texts.allTime}
+    </Button>
+  )
+  if (active.length > 0) {
     return (
-      <EmptyState icon={SearchX} title={texts.noMatch}>
-        <p>{texts.widen}</p>
-      </EmptyState>
+      <NoMatch
+        title={texts.noMatch}
+        filters={active.map(({ label, words, clear }, i) => ({
+          label,
+          words,
+          onRemove: () => set(clear),
+          ...(active.length > 1 &&
+            i < COUNTED_FILTERS && { left: <Without tenant={tenant} state={state} clear={clear} /> }),
+        }))}
+      >
+        {hasDays && allTime}
+      </NoMatch>
     )
   }
-  if (isAsking && all.value === undefined) {
-    return all.error === undefined ? <Loading rows={3} /> : <Problem error={all.error} onRetry={all.reload} />
-  }
-  if (isAsking && all.value!.total > 0) {
+  if (hasDays) {
     return (
       <EmptyState icon={SearchX} title={texts.noneOnDays}>
-        <Button onClick={onAllTime}>{texts.allTime}</Button>
+        {allTime}
       </EmptyState>
     )
   }
-  return <FirstEvent tenant={tenant} title={texts.noneYet} />
+  return (
+    <EmptyState icon={SearchX} title={texts.noneShown}>
+      <p>{texts.whyNone}</p>
+      <Button onClick={() => set({ hidden: 'only', page: '' })}>{texts.showHidden}</Button>
+    </EmptyState>
+  )
+}
+
+/** Each count is a query, and a link may have any number of filters. */
+const COUNTED_FILTERS = 4
+
+/** How many companies there are without one of the filters. */
+function Without({ tenant, state, clear }: Pick<NothingProps, 'tenant' | 'state'> & Pick<ActiveFilter, 'clear'>) {
+  const view = viewOf(changed(state, clear))
+  const { value } = useData<CompaniesPage>(`/api/tenants/${tenant}/companies`, { ...view, limit: 1 })
+  return value && texts.without(value.total)
 }
 
 interface ColumnChoiceProps {
@@ -363,25 +400,5 @@ function Pager({ page, total, onChange }: PagerProps) {
         </Button>
       </Row>
     </nav>
-  )
-}
-
-/** The next step for a tenant without events. */
-function FirstEvent({ tenant, title }: { readonly tenant: string; readonly title: string }) {
-  const { api_url } = useSession()
-  return (
-    <EmptyState icon={Building2} title={title}>
-      <p>
-        {texts.begin(
-          (text) => (
-            <Link href={`/t/${tenant}/settings/keys`}>{text}</Link>
-          ),
-          (text) => (
-            <Link href={`/t/${tenant}/uploads`}>{text}</Link>
-          ),
-        )}
-      </p>
-      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label={texts.command} />
-    </EmptyState>
   )
 }

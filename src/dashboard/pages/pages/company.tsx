@@ -32,6 +32,7 @@ import { country, dayOf, daysAgo, daysBetween, withZone } from '../lib/days.ts'
 import { fitReason, fitWord } from '../lib/fit.ts'
 import { day, number, percent } from '../lib/format.ts'
 import { indentedJson } from '../lib/indented-json.ts'
+import { onceADay } from '../lib/once-a-day.ts'
 import { useOwnColumns } from '../lib/own-columns.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { useTitle } from '../lib/title.ts'
@@ -229,6 +230,8 @@ function DaysChart({ from, to, days }: CompanyAnswer) {
   const all = daysBetween(from, to)
   const byDay = new Map(days.map((entry) => [entry.day, entry]))
   const name = MEASURES[measure]
+  const values = all.map((day) => byDay.get(day)?.[measure] ?? 0)
+  const once = onceADay(values)
   return (
     <Stack gap={2}>
       <Row justify="right">
@@ -243,10 +246,9 @@ function DaysChart({ from, to, days }: CompanyAnswer) {
         label={texts.byDay(name)}
         dayTitle={withZone(texts.chartDay)}
         days={all}
-        series={[
-          { name, colour: measure === 'visits' ? 1 : 4, values: all.map((day) => byDay.get(day)?.[measure] ?? 0) },
-        ]}
+        series={[{ name, colour: measure === 'visits' ? 1 : 4, values }]}
         height={180}
+        marks={once === undefined ? undefined : texts.once[measure](once, all.length)}
       />
     </Stack>
   )

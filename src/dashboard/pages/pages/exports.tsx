@@ -93,17 +93,17 @@ function OfTenant({ tenant }: { readonly tenant: string }) {
   )
 }
 
-/** The place of the files, and the setting to change when that is only the disk of ipid. */
+/** The place of the files. Only operators can change it, so only they see the settings. */
 function Place({ store: { kind, place } }: Pick<ExportsAnswer, 'store'>) {
+  const isOperator = useMay('operator')
   if (kind === 'bucket') {
     return <Text tone="soft">{texts.filesGoTo(<code>{place}</code>)}</Text>
   }
   return (
     <Notice tone="warn" title={texts.noStore} role="status">
       <p>
-        {texts.filesStay(place === null ? texts.aFolder : <code>{place}</code>, (text) => (
-          <code>{text}</code>
-        ))}
+        {texts.filesStay(place === null ? texts.aFolder : <code>{place}</code>)}{' '}
+        {isOperator ? texts.setBucket((text) => <code>{text}</code>) : texts.askForBucket}
       </p>
     </Notice>
   )

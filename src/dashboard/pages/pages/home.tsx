@@ -1,37 +1,34 @@
 import { Building2 } from 'lucide-preact'
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { HOME, type HomeAnswer, type HomeCompany, type RisingCompany } from '../../../../schemas/dashboard/home.ts'
 import type { PlanUsage } from '../../../../schemas/dashboard/overview.ts'
 import type { PagesAnswer } from '../../../../schemas/dashboard/pages.ts'
 import { CompanyHeatBadge } from '../components/company-heat.tsx'
-import { CompanyLines } from '../components/company-lines.tsx'
-import { SampleButton } from '../components/sample-data.tsx'
+import { type CompanyLine, CompanyLines } from '../components/company-lines.tsx'
+import { DayZero } from '../components/day-zero.tsx'
 import { BarList } from '../design/bar-list.tsx'
 import { LinkButton } from '../design/button.tsx'
 import { Chart } from '../design/chart.tsx'
 import { Disclosure } from '../design/details.tsx'
 import { Grid, Row, Stack, Text } from '../design/layout.tsx'
-import { EmptyState, Notice, Problem } from '../design/notice.tsx'
+import { Notice, Problem } from '../design/notice.tsx'
 import { Card, Page } from '../design/page.tsx'
 import { Loading, LoadingCards } from '../design/skeleton.tsx'
-import { Change, Stat, Stats } from '../design/stat.tsx'
 import { companiesPath } from '../lib/company-links.ts'
-import { daysBetween, isInUtc, withZone } from '../lib/days.ts'
-import { capitalised, number, percent, shortDay } from '../lib/format.ts'
+import { daysBetween, withZone } from '../lib/days.ts'
+import { capitalised, number, shortDay } from '../lib/format.ts'
+import { type OtherCompany, otherCompanies } from '../lib/home-companies.ts'
 import { useMay } from '../lib/may.ts'
-import { namedSentence } from '../lib/named-sentence.ts'
+import { namedSentence, othersSentence } from '../lib/named-sentence.ts'
 import type { PageProps } from '../lib/page-props.ts'
 import { planSentences } from '../lib/plan-sentence.ts'
 import { useSession } from '../lib/session.ts'
 import { useData } from '../lib/use-data.ts'
 import { pathOf } from '../lib/visitor-sessions.ts'
-import { comparison, weekSentence } from '../lib/week-sentence.ts'
+import { weekSentence } from '../lib/week-sentence.ts'
 import { TEXTS } from '../texts/texts.ts'
 import { FirstSteps } from './first-steps/first-steps.tsx'
-import { isFiltered } from './received/kinds.ts'
-import { Reasons, sumOf } from './received/reasons.tsx'
 
 const texts = TEXTS.home.home
 
@@ -47,14 +44,18 @@ export function Home({ parameters }: PageProps) {
   const [everyMs, setEveryMs] = useState(REFRESH_MS)
   const { value, error, reload } = useData<HomeAnswer>(`/api/tenants/${tenant}/home`, {}, everyMs)
   const isEmpty = value !== undefined && !value.has_events && value.outcomes.length === 0
+  const isBegun = value !== undefined && !isEmpty
   useEffect(() => setEveryMs(isEmpty ? REFRESH_EMPTY_MS : REFRESH_MS), [isEmpty])
   return (
-    <Page title={texts.title} description={value && !isEmpty ? weekSentence(value) : texts.about}>
+    <Page
+      title={texts.title}
+      description={value && !isEmpty ? <WeekSentence tenant={tenant} answer={value} /> : texts.about}
+    >
       {error !== undefined && <Problem error={error} onRetry={reload} />}
       {value === undefined && error === undefined && (
         <>
           <LoadingCards cards={2} min={480} rows={5} rowHeight={44} />
-          <LoadingCards cards={4} min={160} rows={2} label="" />
+          <LoadingCards cards={2} min={480} rows={5} rowHeight={44} label="" />
         </>
       )}
       {value?.warning && (
@@ -63,9 +64,12 @@ export function Home({ parameters }: PageProps) {
         </Notice>
       )}
       {value !== undefined && tenant !== sample && <Limits tenant={tenant} usage={value.usage} />}
+      {isBegun && <Week tenant={tenant} answer={value} />}
       {value !== undefined && isAdmin && <FirstSteps key={tenant} tenant={tenant} isEmpty={!value.has_events} />}
-      {value !== undefined && isEmpty && !isAdmin && <NoVisits tenant={tenant} />}
-      {value !== undefined && !isEmpty && <Week tenant={tenant} answer={value} />}
+      {isEmpty && !isAdmin && (
+        <DayZero tenant={tenant} icon={Building2} title={texts.dayZero} about={texts.aboutDayZero} />
+      )}
+      {isBegun && <Rest tenant={tenant} answer={value} />}
     </Page>
   )
 }
@@ -73,12 +77,18 @@ export function Home({ parameters }: PageProps) {
 /** The days of this page. They stay the last ones, also in a segment that is saved from there. */
 const WEEK = { when: '7d' } as const
 
-const STATS = [
-  { name: 'companies', label: texts.companies, query: {} },
-  { name: 'new_companies', label: texts.newCompanies, query: { newDays: HOME.weekDays } },
-  { name: 'visits', label: texts.visits, query: { sort: 'visits' } },
-  { name: 'events', label: texts.events, query: { sort: 'events' } },
-] as const
+/** What the numbers lead to. */
+function WeekSentence({ tenant, answer }: WeekProps) {
+  const to = (query: Parameters<typeof companiesPath>[1]) => (text: string) => (
+    <Link href={companiesPath(tenant, { ...WEEK, ...query })}>{text}</Link>
+  )
+  const links = {
+    visits: to({ sort: 'visits' }),
+    companies: to({}),
+    newCompanies: to({ newDays: HOME.weekDays }),
+  }
+  return <>{weekSentence(answer, links)}</>
+}
 
 interface WeekProps {
   readonly tenant: string
@@ -86,78 +96,33 @@ interface WeekProps {
 }
 
 function Week({ tenant, answer }: WeekProps) {
-  const { from, to, now, before, daily_visits, to_look_at } = answer
-  const first = new Set(to_look_at.map(({ company_id: id }) => id))
-  /** Each company is on the page once: the lists go on after those to look at first. */
-  const others = <C extends HomeCompany>(rows: readonly C[]) => rows.filter(({ company_id: id }) => !first.has(id))
+  const { from, to, daily_visits } = answer
+  return (
+    <Grid min={480} gap={5}>
+      <Card title={texts.chart}>
+        <Chart
+          label={texts.chart}
+          dayTitle={withZone(texts.chartDay)}
+          days={daysBetween(from, to)}
+          series={[{ name: texts.last7, colour: 1, values: daily_visits.slice(HOME.weekDays) }]}
+          line={{ name: texts.weekBefore, values: daily_visits.slice(0, HOME.weekDays) }}
+          height={320}
+        />
+      </Card>
+      <ToLookAt tenant={tenant} answer={answer} />
+    </Grid>
+  )
+}
+
+/** The other companies of the week, the pages that companies read, and what could be named. */
+function Rest({ tenant, answer }: WeekProps) {
   return (
     <>
       <Grid min={480} gap={5} align="start">
-        <Card title={texts.chart}>
-          <Chart
-            label={texts.chart}
-            dayTitle={withZone(texts.chartDay)}
-            days={daysBetween(from, to)}
-            series={[{ name: texts.last7, colour: 1, values: daily_visits.slice(HOME.weekDays) }]}
-            line={{ name: texts.weekBefore, values: daily_visits.slice(0, HOME.weekDays) }}
-            height={260}
-          />
-        </Card>
-        <ToLookAt tenant={tenant} answer={answer} />
+        <Others tenant={tenant} answer={answer} />
+        <ReadPages tenant={tenant} from={answer.from} to={answer.to} />
       </Grid>
-      <Stats>
-        {STATS.map(({ name, label, query }) => {
-          const { change, than } = comparison(now[name], before[name])
-          return (
-            <Stat
-              key={name}
-              label={label}
-              value={number(now[name])}
-              href={companiesPath(tenant, { ...WEEK, ...query })}
-              change={
-                <Change now={now[name]} before={before[name]} isMoreGood>
-                  {change}
-                </Change>
-              }
-            >
-              {than}
-            </Stat>
-          )
-        })}
-      </Stats>
       <Named tenant={tenant} answer={answer} />
-      <Filtered tenant={tenant} answer={answer} />
-      <Grid min={480} gap={5} align="start">
-        <Companies
-          tenant={tenant}
-          title={texts.alsoNew}
-          rows={others(answer.newcomers)}
-          noteOf={({ first_page }) => (first_page === '' ? '' : texts.began(pathOf(first_page)))}
-          valueNoteOf={({ first_day }) => texts.since(shortDay(first_day))}
-          all={{ href: companiesPath(tenant, { ...WEEK, newDays: HOME.weekDays }), count: now.new_companies }}
-        />
-        <Companies
-          tenant={tenant}
-          title={texts.alsoRising}
-          rows={others(answer.rising)}
-          noteOf={whyRising}
-          valueFor={({ heat }) => <CompanyHeatBadge heat={heat} />}
-          valueNoteOf={({ heat, heat_before, week_visits, usual_visits }) => {
-            const rise = (heat?.heat ?? 0) - heat_before
-            return rise >= HOME.risingHeat ? texts.rise(number(rise)) : texts.usually(week_visits, number(usual_visits))
-          }}
-        />
-        <Companies
-          tenant={tenant}
-          title={texts.alsoBack}
-          rows={others(answer.returned)}
-          noteOf={({ last_page }) => (last_page === '' ? '' : texts.last(pathOf(last_page)))}
-          valueNoteOf={({ last_day_before }) =>
-            last_day_before === null ? texts.awayLong : texts.awaySince(shortDay(last_day_before))
-          }
-        />
-        <ReadPages tenant={tenant} from={from} to={to} />
-      </Grid>
     </>
   )
 }
@@ -204,45 +169,46 @@ function whyRising({ week_days, intent_page, last_page }: RisingCompany): string
   return last_page === '' ? texts.days(week_days) : texts.daysLast(week_days, pathOf(last_page))
 }
 
-interface CompaniesProps<C extends HomeCompany> {
-  readonly tenant: string
-  readonly title: string
-  readonly rows: readonly C[]
-  readonly noteOf: (row: C) => string
-  /** Default: the visits of this week. */
-  readonly valueFor?: (row: C) => ComponentChildren
-  readonly valueNoteOf: (row: C) => string
-  readonly all?: { readonly href: string; readonly count: number }
-}
-
-/** More companies of one kind; nothing without any. */
-function Companies<C extends HomeCompany>(props: CompaniesProps<C>) {
-  const { tenant, title, rows, noteOf, valueNoteOf, all } = props
-  if (rows.length === 0) return null
-  const valueFor = props.valueFor ?? (({ week_visits }: C) => TEXTS.words.counts.visits(week_visits))
-  const hasMore = all !== undefined
+/** The companies that are not among those to look at, and one reason each; nothing without any. */
+function Others({ tenant, answer }: WeekProps) {
+  const others = otherCompanies(answer)
+  if (others.length === 0) return null
   return (
-    <Card
-      title={title}
-      actions={
-        hasMore && (
-          <LinkButton href={all.href} size="s" variant="quiet">
-            {TEXTS.words.counts.all(number(all.count))}
-          </LinkButton>
-        )
-      }
-    >
+    <Card title={texts.others}>
       <CompanyLines
         tenant={tenant}
-        lines={rows.map((row) => ({
-          ...row,
-          // The best fits come first in each list.
-          note: [row.fit === 'good' ? texts.goodFit : '', noteOf(row)].filter((part) => part !== '').join(', '),
-          result: { value: valueFor(row), note: valueNoteOf(row), dailyVisits: row.daily_visits },
-        }))}
+        lines={others.map((other) => {
+          const { company, kind } = other
+          // The best fits come first.
+          const notes = [company.fit === 'good' ? texts.goodFit : '', whyOf(other)].filter((part) => part !== '')
+          return { ...company, note: texts.noted(texts.kinds[kind], notes), result: resultOf(other) }
+        })}
       />
     </Card>
   )
+}
+
+/** "began on /pricing" */
+function whyOf({ kind, company }: OtherCompany): string {
+  if (kind === 'rising') return whyRising(company)
+  if (kind === 'newcomer') return company.first_page === '' ? '' : texts.began(pathOf(company.first_page))
+  return company.last_page === '' ? '' : texts.last(pathOf(company.last_page))
+}
+
+function resultOf({ kind, company }: OtherCompany): CompanyLine['result'] {
+  const { week_visits, usual_visits, first_day, last_day_before, daily_visits: dailyVisits } = company
+  if (kind === 'rising') {
+    const rise = (company.heat?.heat ?? 0) - company.heat_before
+    return {
+      value: <CompanyHeatBadge heat={company.heat} />,
+      note: rise >= HOME.risingHeat ? texts.rise(number(rise)) : texts.usually(week_visits, number(usual_visits)),
+      dailyVisits,
+    }
+  }
+  const value = TEXTS.words.counts.visits(week_visits)
+  if (kind === 'newcomer') return { value, note: texts.since(shortDay(first_day)), dailyVisits }
+  const away = last_day_before === null ? texts.awayLong : texts.awaySince(shortDay(last_day_before))
+  return { value, note: away, dailyVisits }
 }
 
 const PAGES_SHOWN = 8
@@ -282,55 +248,24 @@ function ReadPages({ tenant, from, to }: { readonly tenant: string; readonly fro
   )
 }
 
-/** How many events could be named, and why the others could not. */
+/** How many events could be named, in one line; why the others could not opens below it. */
 function Named({ tenant, answer: { named } }: WeekProps) {
   if (named.now.events === 0) return null
+  const others = othersSentence(named.now)
   return (
-    <Text isMeasured>
-      {namedSentence(named)} <Link href={`/t/${tenant}/accuracy`}>{texts.byWeek}</Link>
-    </Text>
-  )
-}
-
-/** The number of events that were not kept, in one line; the reasons open below it. */
-function Filtered({ tenant, answer: { outcomes } }: WeekProps) {
-  const received = sumOf(outcomes)
-  if (received === 0) return null
-  const filtered = sumOf(outcomes.filter(isFiltered))
-  const dropped = outcomes.filter(({ status }) => status !== 'stored')
-  const summary =
-    filtered === 0
-      ? texts.noneFiltered(received, isInUtc())
-      : texts.filtered(filtered, received, percent(filtered / received), isInUtc())
-  return (
-    <Disclosure summary={summary}>
+    <Disclosure summary={namedSentence(named)}>
       <Stack gap={3}>
-        <Reasons rows={dropped} received={received} />
+        {others !== undefined && <Text isMeasured>{others}</Text>}
         <Row>
           <LinkButton href={`/t/${tenant}/home/received`} size="s">
-            {texts.otherSpans}
+            {texts.received}
+          </LinkButton>
+          <LinkButton href={`/t/${tenant}/accuracy`} size="s">
+            {texts.byWeek}
           </LinkButton>
         </Row>
       </Stack>
     </Disclosure>
-  )
-}
-
-/** For people who cannot connect anything, or who look at sample data that are on their way. */
-function NoVisits({ tenant }: { readonly tenant: string }) {
-  const { sample } = useSession()
-  if (tenant === sample) {
-    return (
-      <EmptyState title={texts.making} icon={Building2}>
-        <p>{texts.someSeconds}</p>
-      </EmptyState>
-    )
-  }
-  return (
-    <EmptyState title={texts.noVisit} icon={Building2}>
-      <p>{texts.adminConnects}</p>
-      <SampleButton tenant={tenant} />
-    </EmptyState>
   )
 }
 

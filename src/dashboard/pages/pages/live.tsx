@@ -1,11 +1,14 @@
 import { Pause, Play, Radio } from 'lucide-preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
+import type { CompaniesVersion } from '../../../../schemas/dashboard/companies.ts'
 import type { LiveReport } from '../../../../schemas/live-event.ts'
+import { DayZero } from '../components/day-zero.tsx'
 import { ClassName, CompanyName, Soft, STATUS_WORDS, StatusBadge } from '../components/judgement.tsx'
+import { NoMatch } from '../components/no-match.tsx'
 import { Button } from '../design/button.tsx'
-import { CodeLine } from '../design/code.tsx'
 import { TextInput } from '../design/field.tsx'
+import { Fold } from '../design/fold.tsx'
 import { Grow, Row, Stack, Text } from '../design/layout.tsx'
 import { EmptyState } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
@@ -14,11 +17,11 @@ import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { companyPath } from '../lib/company-links.ts'
 import { capitalised, clockTime, number, utc } from '../lib/format.ts'
-import { ingestLine } from '../lib/ingest-line.ts'
 import { NO_TAIL, rateOf, type Tail, type TailEvent, whyOf, withFrame } from '../lib/live-tail.ts'
 import type { PageProps } from '../lib/page-props.ts'
-import { useSession } from '../lib/session.ts'
 import { useUrlState } from '../lib/url-state.ts'
+import { NO_EVENTS } from '../lib/use-companies.ts'
+import { useData } from '../lib/use-data.ts'
 import { type StreamState, useEvents } from '../lib/use-events.ts'
 import { TEXTS } from '../texts/texts.ts'
 
@@ -57,39 +60,61 @@ function Following({ tenant }: { readonly tenant: string }) {
   })
   const status = url.get('status') ?? ''
   const text = (url.get('text') ?? '').trim().toLowerCase()
+  /** Without an event there is nothing to filter or to pause. */
+  const isShown = tail.events.length > 0 || isPaused
   const shown = tail.events.filter((event) => (status === '' || event.status === status) && holds(event, text))
   return (
     <Page
       title={texts.title}
       description={texts.about((text) => <Link href={`/t/${tenant}/uploads`}>{text}</Link>)}
       actions={
-        <Button icon={isPaused ? Play : Pause} onClick={pause}>
-          {isPaused ? texts.resume : texts.pause}
-        </Button>
+        isShown && (
+          <Button icon={isPaused ? Play : Pause} onClick={pause}>
+            {isPaused ? texts.resume : texts.pause}
+          </Button>
+        )
       }
     >
       <Stack>
-        <Row>
-          <Segmented
-            label={TEXTS.words.fields.status}
-            value={status}
-            options={STATUSES}
-            onChange={(next) => change({ status: next }, true)}
-          />
-          <Grow>
-            <TextInput
-              type="search"
-              label={texts.search}
-              isLabelHidden
-              placeholder={texts.search}
-              value={url.get('text') ?? ''}
-              onInput={(next) => change({ text: next }, true)}
-            />
-          </Grow>
-        </Row>
+        {isShown && (
+          <Row>
+            <Grow>
+              <TextInput
+                type="search"
+                label={texts.search}
+                isLabelHidden
+                placeholder={texts.search}
+                value={url.get('text') ?? ''}
+                onInput={(next) => change({ text: next }, true)}
+              />
+            </Grow>
+            <Fold label={TEXTS.words.fields.status} count={status === '' ? 0 : 1}>
+              <Segmented
+                label={TEXTS.words.fields.status}
+                value={status}
+                options={STATUSES}
+                onChange={(next) => change({ status: next }, true)}
+              />
+            </Fold>
+          </Row>
+        )}
         <Pulse state={pulseOf(state, isPaused)}>{rateText(tail, nowMs, state, isPaused)}</Pulse>
       </Stack>
-      {tail.events.length === 0 ? <Nothing /> : <Events tenant={tenant} events={shown.slice(0, ROWS_MAX)} />}
+      {!isShown && <Nothing tenant={tenant} />}
+      {isShown && shown.length > 0 && <Events tenant={tenant} events={shown.slice(0, ROWS_MAX)} />}
+      {isShown && shown.length === 0 && (
+        <NoMatch
+          title={texts.noMatch}
+          filters={[
+            ...(text === '' ? [] : [{ label: texts.text, words: text, onRemove: () => change({ text: '' }, true) }]),
+            ...STATUSES.filter(({ value }) => value !== '' && value === status).map(({ label }) => ({
+              label: TEXTS.words.fields.status,
+              words: label,
+              onRemove: () => change({ status: '' }, true),
+            })),
+          ]}
+        />
+      )}
     </Page>
   )
 }
@@ -121,24 +146,21 @@ function holds(event: TailEvent, text: string): boolean {
   return all.some((value) => value?.toLowerCase().includes(text))
 }
 
-function Nothing() {
-  const { api_url } = useSession()
+/** Says what comes here, to a workspace without an event also the next step. */
+function Nothing({ tenant }: { readonly tenant: string }) {
+  const { value } = useData<CompaniesVersion>(`/api/tenants/${tenant}/companies/version`)
+  if (value === undefined) return null
+  if (value.version === NO_EVENTS) {
+    return <DayZero tenant={tenant} icon={Radio} title={texts.dayZero} about={texts.aboutDayZero} />
+  }
   return (
     <EmptyState icon={Radio} title={texts.waiting}>
-      <p>{texts.sendOne}</p>
-      <CodeLine text={ingestLine(api_url, 'YOUR_KEY')} label={texts.command} />
+      <p>{texts.aboutWaiting}</p>
     </EmptyState>
   )
 }
 
 function Events({ tenant, events }: { readonly tenant: string; readonly events: readonly TailEvent[] }) {
-  if (events.length === 0) {
-    return (
-      <EmptyState title={texts.noMatch}>
-        <p>{texts.widen}</p>
-      </EmptyState>
-    )
-  }
   return (
     <Table
       label={TEXTS.words.fields.events}

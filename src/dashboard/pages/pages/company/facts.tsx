@@ -16,7 +16,7 @@ import { Time } from '../../design/time.tsx'
 import { companiesPath, siteUrl } from '../../lib/company-links.ts'
 import { capitalised } from '../../lib/format.ts'
 import { useMay } from '../../lib/may.ts'
-import { ownText } from '../../lib/own-columns.ts'
+import { ownText } from '../../lib/own-words.ts'
 import { sourceText, type Touches } from '../../lib/touches.ts'
 import { TEXTS } from '../../texts/texts.ts'
 

@@ -6,7 +6,7 @@ import { Stack, Text } from '../../design/layout.tsx'
 import { Stat, Stats } from '../../design/stat.tsx'
 import { Table } from '../../design/table.tsx'
 import { number } from '../../lib/format.ts'
-import { ownText } from '../../lib/own-columns.ts'
+import { ownText } from '../../lib/own-words.ts'
 import { TEXTS } from '../../texts/texts.ts'
 
 const texts = TEXTS.importList.groups

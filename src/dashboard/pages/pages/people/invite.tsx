@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { EMAIL_CHARS_MAX, LINK_DAYS_MAX, NAME_CHARS_MAX } from '../../../../../schemas/dashboard/limits.ts'
 import type { InviteAnswer, ListedPerson, PeopleAnswer } from '../../../../../schemas/dashboard/people.ts'
 import type { TenantRole } from '../../../../../schemas/dashboard/roles.ts'
+import { LocalLink } from '../../components/local-link.tsx'
 import { Button } from '../../design/button.tsx'
 import { CodeLine } from '../../design/code.tsx'
 import { Dialog } from '../../design/dialog.tsx'
@@ -10,7 +11,6 @@ import { Row, Stack, Text } from '../../design/layout.tsx'
 import { Notice, sentence } from '../../design/notice.tsx'
 import { Time } from '../../design/time.tsx'
 import { post } from '../../lib/api.ts'
-import { isLocalHost } from '../../lib/local-host.ts'
 import { useAction } from '../../lib/use-action.ts'
 import { useData } from '../../lib/use-data.ts'
 import { TEXTS } from '../../texts/texts.ts'
@@ -150,11 +150,7 @@ function ShownLink({ link, onClose }: ShownLinkProps) {
       )}
       <Text tone="soft">{texts.signsIn(<Time at={link.expires_at} />)}</Text>
       <CodeLine text={url.href} label={texts.link} />
-      {isLocalHost(url.hostname) && (
-        <Text tone="soft" isSmall>
-          {TEXTS.words.links.local}
-        </Text>
-      )}
+      <LocalLink url={url} />
       <Row justify="right">
         <Button onClick={onClose}>{TEXTS.words.buttons.done}</Button>
       </Row>

@@ -191,9 +191,10 @@ export const alerts = {
       parts`It is for every company. A segment is a saved filter: set filters on the list of ${link('companies')} and save them.`,
   },
   noMail: {
-    title: 'This ipid cannot send e-mail yet',
-    operator: (url: Part, example: Part, from: Part) =>
-      parts`An operator sets ${url}, such as ${example}, and ${from}, and restarts ipid.`,
+    title: 'E-mail is not set up',
+    ask: 'Ask your operator.',
+    settings: (url: Part, example: Part, from: Part) =>
+      parts`Set ${url}, such as ${example}, and ${from}, and restart ipid.`,
   },
   test: {
     notSent: (seconds: number) => `It was not sent within ${seconds} s. It stays in the list of messages.`,

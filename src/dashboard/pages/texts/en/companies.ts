@@ -1,4 +1,3 @@
-import { parts, type Wrap } from '../parts.ts'
 import { counted } from './counted.ts'
 
 export const companies = {
@@ -10,10 +9,15 @@ export const companies = {
     noPage: (page: string) => `There is no page ${page}`,
     firstPage: 'Show the first page',
     noMatch: 'No company matches',
-    widen: 'Clear some of the filters, choose more days, or search for a shorter part of the name.',
     noneOnDays: 'No company on these days',
     allTime: 'Show all time',
-    noneYet: 'No company was seen yet',
+    noneShown: 'No company is shown',
+    whyNone: 'Stored visits have no company, or their companies are hidden.',
+    showHidden: 'Show hidden companies',
+    dayZero: 'Companies that visit your website appear here',
+    aboutDayZero: 'Each with its visits, the pages that it read and how hot it is, within seconds of a visit.',
+    without: (companies: number) =>
+      companies === 0 ? 'still none' : `${counted(companies, 'company', 'companies')} without it`,
     columns: 'Columns',
     shownColumns: 'Columns that are shown',
     wider: (column: string) => `${column} (needs a wider window)`,
@@ -28,9 +32,6 @@ export const companies = {
     previous: 'Previous',
     rows: (first: string, last: string, total: string) => `${first}–${last} of ${total}`,
     next: 'Next',
-    begin: (keys: Wrap, uploads: Wrap) =>
-      parts`${keys('Make an API key')} and send events from your site, or ${uploads('upload a file')}. Companies appear here within seconds. With your key in place of YOUR_KEY, this sends an event of Apple:`,
-    command: 'Command that sends an event',
     ofSegment: 'A segment: companies with these filters now.',
     loading: ' · loading…',
     unknown: (visits: number, days: number) =>

@@ -25,6 +25,10 @@ export const company = {
     counts: 'What the chart counts',
     byDay: (measure: string) => `${measure} by day`,
     chartDay: 'Day',
+    once: {
+      visits: (days: number, all: number) => `One visit a day, on ${number(days)} of ${counted(all, 'day')}.`,
+      events: (days: number, all: number) => `One event a day, on ${number(days)} of ${counted(all, 'day')}.`,
+    },
     topPages: 'Top pages',
     noPage: 'No event names a page.',
     referrers: 'Referrers',

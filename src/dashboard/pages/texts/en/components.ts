@@ -119,6 +119,15 @@ export const components = {
     takenBackNow: (words: string) => `taken back, now ${words}`,
     ofCompanies: (words: string, count: number) => `${words}; of ${counted(count, 'company', 'companies')}`,
   },
+  dayZero: {
+    making: 'Sample data are being made',
+    someSeconds: 'The first companies appear here in some seconds.',
+    adminConnects: 'An admin of this workspace connects your website.',
+    connect: 'Connect your website',
+    sendEvent: 'Or send one event from a command line',
+    withKey: (keys: Wrap) => parts`${keys('Make an API key')}, and put it in place of YOUR_KEY. The event is of Apple.`,
+    command: 'Command that sends an event',
+  },
   exportCsv: {
     exportAll: 'Export CSV',
     exportChosen: (count: string) => `Export CSV (${count} chosen)`,
@@ -138,6 +147,7 @@ export const components = {
     anyOrNone: 'Any of, none of',
     more: 'More filters',
     filter: 'Filter',
+    filters: 'Filters',
     search: 'Search',
     page: 'Page',
     howCompared: 'How the page is compared',
@@ -169,6 +179,11 @@ export const components = {
     unknown: 'unknown',
     none: 'none',
   },
+  localLink: {
+    ask: 'It works on this machine only. Ask your operator for an address that other machines reach.',
+    setting: (setting: Part) =>
+      parts`It works on this machine only. For other machines, put an https proxy in front of the dashboard and set ${setting}.`,
+  },
   mayChange: {
     readOnly: 'You may read this, but not change it.',
   },
@@ -185,6 +200,12 @@ export const components = {
     merge: 'Merge',
     merged: (names: string, count: number, into: string) => `${names} ${wasOrWere(count)} merged into ${into}.`,
     events: (name = 'it') => `All events count for ${name}, past ones too. You can undo it in History.`,
+  },
+  noMatch: {
+    about: (filters: number) =>
+      filters === 1 ? 'One filter leaves nothing. Remove it:' : 'These filters together leave nothing. Remove one:',
+    filter: (label: string, words: string) => `${label}: ${words}`,
+    remove: (label: string, words: string) => `Remove ${label}: ${words}`,
   },
   otherFilters: {
     ofSegment: 'The segment has this filter. The command line changes it.',
@@ -285,7 +306,7 @@ export const components = {
     remove: 'Remove segment',
     save: 'Save segment',
     about: (days: string) =>
-      `A name for these filters. It keeps their values, and looks at ${days}. The segment is in the navigation under Companies, for everybody who sees this tenant.`,
+      `A name for these filters. It keeps their values, and looks at ${days}. The segment is in the navigation under Companies, for everybody who sees this workspace.`,
     saved: (name: string) => `${name} is saved.`,
     renameOf: (name: string) => `Rename ${name}`,
     aboutName: 'Messages of its alerts have the new name from now on.',
@@ -295,7 +316,7 @@ export const components = {
     allTime: 'all time',
     name: 'Name of the segment',
     removeOf: (name: string) => `Remove ${name}?`,
-    stay: 'The companies stay: only the saved filter goes, for everybody who sees this tenant.',
+    stay: 'The companies stay: only the saved filter goes, for everybody who sees this workspace.',
     days: (from: string | undefined, to: string | undefined) =>
       ['the days', from && `from ${from}`, to && `to ${to}`].filter(Boolean).join(' '),
   },

@@ -21,8 +21,10 @@ export const exports = {
     filesStayIn: (folder: Part) => parts`No more files are written. Files that exist stay in ${folder}.`,
     pauseIt: 'To stop it for a while, pause it.',
     aFolder: 'a folder',
-    filesStay: (place: Part, code: Wrap) =>
-      parts`Files stay in ${place} on the machine of ipid. To send them to a bucket, an operator sets ${code('ARCHIVE_URL')}, such as ${code('s3://bucket/prefix?region=eu-central-1')}, with ${code('AWS_ACCESS_KEY_ID')} and ${code('AWS_SECRET_ACCESS_KEY')}, and restarts ipid.`,
+    filesStay: (place: Part) => parts`Files stay in ${place} on the machine of ipid.`,
+    askForBucket: 'Ask your operator if they should go to a bucket.',
+    setBucket: (code: Wrap) =>
+      parts`To send them to a bucket, set ${code('ARCHIVE_URL')}, such as ${code('s3://bucket/prefix?region=eu-central-1')}, with ${code('AWS_ACCESS_KEY_ID')} and ${code('AWS_SECRET_ACCESS_KEY')}, and restart ipid.`,
   },
   calendar: {
     title: 'Calendar',

@@ -1,4 +1,5 @@
 import { number } from '../../lib/format.ts'
+import { parts, type Wrap } from '../parts.ts'
 import { counted, pointsMore } from './counted.ts'
 
 /** Sentences that lib/ builds. */
@@ -141,7 +142,7 @@ export const lib = {
             : `, ${pointsMore(points)} on the previous 7 days`
       return `${of} of the last 7 ${isUtc ? 'days' : 'UTC days'} could be named: ${share}${change}.`
     },
-    withOthers: (sentence: string, others: readonly string[]) => `${sentence} The others: ${others.join(', ')}.`,
+    theOthers: (others: readonly string[]) => `The others: ${others.join(', ')}.`,
     others: {
       access: (count: string) => `${count} from access providers (home offices, mobiles)`,
       hosting: (count: string) => `${count} from servers of hosting providers, clouds and CDNs`,
@@ -154,25 +155,22 @@ export const lib = {
   },
   week: {
     noVisit: 'No company visited in the last 7 days, nor in the 7 before.',
-    same: { change: 'as many', than: 'as in the previous 7 days' },
-    afterNone: { change: 'after none', than: 'in the previous 7 days' },
-    more: (share: string) => ({ change: `${share} more`, than: 'than in the previous 7 days' }),
-    fewer: (share: string) => ({ change: `${share} fewer`, than: 'than in the previous 7 days' }),
+    same: 'as many visits as in the 7 days before',
+    afterNone: 'after none in the 7 days before',
+    more: (share: string) => `${share} more visits than in the 7 days before`,
+    fewer: (share: string) => `${share} fewer visits than in the 7 days before`,
     noVisitNow: (before: number) =>
-      `No company visited in the last 7 days, after ${counted(before, 'visit')} in the previous 7 days.`,
+      `No company visited in the last 7 days, after ${counted(before, 'visit')} in the 7 days before.`,
     week: (
       now: { readonly visits: number; readonly companies: number; readonly new_companies: number },
-      {
-        visits,
-        companies,
-      }: Readonly<Record<'visits' | 'companies', { readonly change: string; readonly than: string }>>,
+      change: string,
+      visits: Wrap,
+      companies: Wrap,
+      newCompanies: Wrap,
     ) => {
-      const news = now.new_companies === 0 ? 'none of them new' : `${number(now.new_companies)} of them new`
-      return [
-        `${counted(now.visits, 'visit')}, ${visits.change} ${visits.than}.`,
-        `${counted(now.companies, 'company', 'companies')}, ${companies.change} ${companies.than}, ${news}.`,
-        'Today is not over yet.',
-      ].join(' ')
+      const news = now.new_companies > 0 && parts` (${newCompanies(`${number(now.new_companies)} new`)})`
+      const from = parts`${visits(counted(now.visits, 'visit'))} from ${companies(counted(now.companies, 'company', 'companies'))}`
+      return parts`${from}${news} in the last 7 days, ${change}. Today is not over yet.`
     },
   },
   dayClock: {

@@ -61,10 +61,6 @@ export const words = {
     newest: 'Newest',
     older: 'Older',
   },
-  links: {
-    local:
-      'It works on this machine only. For other machines, put an https proxy in front of the dashboard and set DASHBOARD_URL.',
-  },
   states: {
     notKnown: 'Not known',
     sampleData: 'Sample data',
