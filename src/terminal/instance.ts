@@ -4,6 +4,7 @@ import type { Plan } from '../../schemas/plans.ts'
 import { type Config, type Role, usesSecret } from '../config/config.ts'
 import { SETTINGS, type SettingName, type Settings } from '../config/settings.ts'
 import { type DataDir, trustedDataDir } from '../embedded/processes/data-dir.ts'
+import { findService } from '../operations/service/find.ts'
 import type { PipelineOutline } from '../pipeline/declaration/pipeline.ts'
 import { InputError, StartupError } from '../run/errors.ts'
 import { writePrivateFile } from '../run/private-file.ts'
@@ -30,7 +31,7 @@ export interface Instance {
 /** Settings that a command takes from the running instance. */
 const FOLLOWED = [
   ...(['enrichDir', 'defaultData', 'rdns', 'rdnsServers', 'archiveUrl', 'archivePartAgeMs', 'backupUrl'] as const),
-  ...(['retentionDays', 'stallMs', 'partitions', 'webhookPrivate', 'clickhouseHosts'] as const),
+  ...(['retentionDays', 'stallMs', 'partitions', 'webhookPrivate', 'clickhouseHosts', 'apiUrl'] as const),
 ]
 
 type Followed = Pick<Config, (typeof FOLLOWED)[number]>
@@ -208,6 +209,13 @@ async function runningInstance(config: Config, otherwise = 'REDIS_URL and CLICKH
   const dir = trustedDataDir(config.dataDir)
   const instance = await runningOn(dir)
   if (instance !== undefined) return instance
+  const service = await findService(dir.path)
+  if (service !== undefined) {
+    const { name } = service
+    throw new StartupError(
+      `no ipid is running on ${dir.path}, which is of ${name}.service: "systemctl status ${name}" says whether it starts, and "journalctl -u ${name} -n 20" why it does not`,
+    )
+  }
   throw new StartupError(
     `no ipid is running on ${dir.path}: start one with "npm start", or set DATA_DIR, or ${otherwise}`,
   )

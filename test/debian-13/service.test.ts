@@ -67,6 +67,11 @@ test('ipid as a service of systemd', { skip: existsSync('/run/systemd/system') ?
       (count) => count === String(sent),
     )
 
+  // A disk of its own for the data, mounted before the installation.
+  mkdirSync('/srv/disk')
+  mkdirSync('/var/lib/ipid')
+  must('mount --bind /srv/disk /var/lib/ipid')
+
   await step('an installation that cannot run says why', async () => {
     const port = createServer().listen(8080, '127.0.0.1')
     await once(port, 'listening')
@@ -133,6 +138,39 @@ test('ipid as a service of systemd', { skip: existsSync('/run/systemd/system') ?
     await stored()
   })
 
+  await step('a setting that is wrong is named by what the messages lead to', async () => {
+    writeFileSync('/etc/ipid/ipid.env', "STALL_MS='abc'\n")
+    must('systemctl restart ipid')
+    await until(
+      () => sh(command),
+      ({ stderr }) => /journalctl -u ipid -n 20/.test(stderr),
+    )
+    await until(
+      () => must('journalctl -u ipid -n 20'),
+      (log) => /STALL_MS "abc": /.test(log),
+    )
+    const { findings } = JSON.parse(sh(command.replace('status', 'doctor --json')).stdout) as {
+      readonly findings: readonly { readonly check: string; readonly remedy?: string }[]
+    }
+    const { remedy } = findings.find(({ check }) => check === 'service')!
+    assert.match(sh(remedy!.slice(0, remedy!.lastIndexOf(';'))).stdout, /STALL_MS "abc"/)
+    writeFileSync('/etc/ipid/ipid.env', "API_URL='https://events.example.com'\n")
+    must('systemctl restart ipid')
+    await ready()
+    assert.match(ipid('source create demo web'), /src="https:\/\/events\.example\.com\/s\/web\//)
+  })
+
+  await step('without its disk it does not start anew', async () => {
+    must('systemctl stop ipid && umount /var/lib/ipid')
+    sh('systemctl start ipid')
+    assert.equal(ask('ActiveState')[0], 'inactive')
+    assert.match(sh(install).stderr, /^ipid: the data of ipid\.service are not in \/var\/lib\/ipid: mount their disk/m)
+    assert.deepEqual(readdirSync('/var/lib/ipid'), [])
+    must('mount --bind /srv/disk /var/lib/ipid && systemctl start ipid')
+    await ready()
+    await stored()
+  })
+
   await step(
     'a secret comes from a file that only root reads, and is in no environment; folders of the page can be written',
     async () => {
@@ -144,6 +182,7 @@ test('ipid as a service of systemd', { skip: existsSync('/run/systemd/system') ?
       must('systemctl daemon-reload && systemctl restart ipid')
       await ready()
       for (const pid of processes()) assert.doesNotMatch(readFileSync(`/proc/${pid}/environ`, 'utf8'), /hidden-word/)
+      assert.match(must('sudo -u ipid cat /run/credentials/ipid.service/smtp-url'), /hidden-word/)
       ipid('tenant set demo --archive on')
       await send()
       await until(

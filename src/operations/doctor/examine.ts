@@ -25,6 +25,7 @@ import { checkRedis, checkRedisConfig, checkRedisDoor, type RedisSubject } from 
 import { refusalOf } from './refusals.ts'
 import { type Check, problemOf, runChecks } from './run-checks.ts'
 import { checkSecrets } from './secrets.ts'
+import { checkService } from './service.ts'
 import { checkSignIn } from './sign-in.ts'
 import { checkWork } from './work.ts'
 
@@ -37,6 +38,7 @@ export async function examine(subject: Subject): Promise<Finding[]> {
     { name: 'node', run: checkNode },
     { name: 'http-engine', run: () => checkEngine(subject) },
     { name: 'memory', run: () => checkMemory(subject) },
+    { name: 'service', run: () => checkService(subject) },
     { name: 'data-dir', run: () => checkDataDir(subject) },
     { name: 'secrets-key', run: () => checkSecretsKey(subject) },
     { name: 'ports', run: () => checkPorts(subject) },

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, chown, lstat, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, chown, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -8,7 +8,16 @@ import { type DataDir, dataDirAt } from '../../embedded/processes/data-dir.ts'
 import { InputError, StartupError } from '../../run/errors.ts'
 import { shellWord } from '../../run/shell-word.ts'
 import { type InstanceFile, readInstance } from '../../terminal/instance.ts'
-import { environmentExample, factsOfUnit, type ServiceFacts, stateDirOf, systemdUnit } from './unit.ts'
+import {
+  environmentExample,
+  factsOfUnit,
+  hasMark,
+  isOurUnit,
+  markOf,
+  type ServiceFacts,
+  stateDirOf,
+  systemdUnit,
+} from './unit.ts'
 
 /** The machine that a service is installed on. */
 export interface ServiceHost {
@@ -61,7 +70,7 @@ export async function serviceFacts(flags: ServiceFlags, program: Program, host: 
   const { name } = flags
   assertServiceName(name)
   const unit = await readFile(unitFileOf(host, name), 'utf8').catch(() => '')
-  const before = unit.startsWith(OURS) ? factsOfUnit(unit) : {}
+  const before = isOurUnit(unit) ? factsOfUnit(unit) : {}
   const user = flags.user ?? before.user ?? name
   if (!USER.test(user)) {
     const form = 'must be 1 to 32 lower-case letters, digits, dashes and underscores, and begin with a letter or _'
@@ -100,9 +109,6 @@ const READY_EVERY_MS = 200
 /** Of pino. */
 const ERROR_LEVEL = 50
 
-/** The first words of a unit that `install` wrote. */
-const OURS = '# Written by "ipid service install"'
-
 /** The file of a service's unit. */
 export const unitFileOf = (host: Pick<ServiceHost, 'root'>, name: string): string =>
   join(host.root, 'etc/systemd/system', `${name}.service`)
@@ -119,6 +125,7 @@ export async function installService(facts: ServiceFacts, host: ServiceHost): Pr
   const unit = unitFileOf(host, name)
   await assertOurs(unit)
   await assertFree(unit, name, host)
+  await assertMounted(unit, facts, host)
   const hasUser = await host.run('getent', ['passwd', user]).then(
     () => true,
     () => false,
@@ -140,6 +147,7 @@ export async function installService(facts: ServiceFacts, host: ServiceHost): Pr
     await mkdir(dirname(settings), { recursive: true })
     await writeFile(settings, environmentExample(name), { mode: 0o600, flag: 'wx' })
   }
+  await writeFile(join(host.root, markOf(dataDir)), `${name}.service starts only where this file is.\n`)
   await mkdir(dirname(unit), { recursive: true })
   await writeFile(`${unit}.new`, systemdUnit(facts), { mode: 0o644 })
   await rename(`${unit}.new`, unit)
@@ -219,8 +227,9 @@ function assertMay({ hasSystemd, isRoot }: ServiceHost, verb: string): void {
 }
 
 async function assertOurs(unit: string): Promise<void> {
-  const text = await readFile(unit, 'utf8').catch(() => OURS)
-  if (!text.startsWith(OURS)) throw new InputError(`${unit} was not written by ipid: remove it, or give another --name`)
+  const text = await readFile(unit, 'utf8').catch(() => undefined)
+  if (text !== undefined && !isOurUnit(text))
+    throw new InputError(`${unit} was not written by ipid: remove it, or give another --name`)
 }
 
 /** A unit in /etc would replace one of the machine's packages. */
@@ -233,6 +242,16 @@ async function assertFree(unit: string, name: string, host: ServiceHost): Promis
   if (exists) throw new InputError(`the machine has another ${name}.service already: give another --name`)
 }
 
+/** Otherwise the service would start anew, without its data, and nobody would notice. */
+async function assertMounted(unit: string, { name, dataDir }: ServiceFacts, host: ServiceHost): Promise<void> {
+  const before = await readFile(unit, 'utf8').catch(() => '')
+  if (!hasMark(before) || factsOfUnit(before).dataDir !== dataDir) return
+  if (existsSync(join(host.root, markOf(dataDir)))) return
+  throw new InputError(
+    `the data of ${name}.service are not in ${dataDir}: mount their disk, or bring them back. To begin without them: ipid service uninstall --name ${name}, and install again`,
+  )
+}
+
 /** systemd gives /var/lib/NAME to the user of the service, even if it belongs to another user. */
 async function assertStateDir(facts: ServiceFacts, hasUser: boolean, host: ServiceHost): Promise<void> {
   const { name, user, dataDir } = facts
@@ -240,6 +259,7 @@ async function assertStateDir(facts: ServiceFacts, hasUser: boolean, host: Servi
   if (dataDir !== stateDirOf(name)) return
   const found = await lstat(folder).catch(() => undefined)
   if (found === undefined || (hasUser && found.uid === (await idsOf(user, host)).uid)) return
+  if (await isNewDisk(folder, found.uid)) return
   throw new InputError(`${folder} belongs to another user: ${remedyForFolder(folder, user)}, or give another --name`)
 }
 
@@ -266,15 +286,22 @@ async function assertRuns({ user, node, root }: ServiceFacts, host: ServiceHost)
   })
 }
 
-/** systemd makes its own folder of data. Another one is made here, or must belong to the user already. */
-async function prepareData({ name, user, dataDir }: ServiceFacts, host: ServiceHost): Promise<void> {
-  if (dataDir === stateDirOf(name)) return
+/** Whether a folder is the top of a disk that was mounted for the service. */
+async function isNewDisk(folder: string, owner: number): Promise<boolean> {
+  return owner === 0 && (await readdir(folder).catch(() => ['not a folder'])).every((file) => file === 'lost+found')
+}
+
+/** The folder of data is made here, or must be empty and of root, or belong to the user already. */
+async function prepareData({ user, dataDir }: ServiceFacts, host: ServiceHost): Promise<void> {
   const folder = join(host.root, dataDir)
   const { uid, gid } = await idsOf(user, host)
   const found = await lstat(folder).catch(() => undefined)
   if (found === undefined) {
     await makePassable(dirname(folder))
     await mkdir(folder, { mode: 0o700 })
+    await chown(folder, uid, gid)
+  } else if (found.uid !== uid && (await isNewDisk(folder, found.uid))) {
+    await chmod(folder, 0o700)
     await chown(folder, uid, gid)
   } else if (found.uid !== uid) {
     throw new InputError(`${folder} does not belong to ${user}: ${remedyForFolder(folder, user)}`)

@@ -17,6 +17,17 @@ export interface ServiceFacts {
 /** The folder of data that systemd makes for its user. */
 export const stateDirOf = (name: string): string => `/var/lib/${name}`
 
+/** The file in the folder of data without which the service does not start. */
+export const markOf = (dataDir: string): string => `${dataDir}/service-data`
+
+/** The first words of a unit that `install` wrote. */
+const OURS = '# Written by "ipid service install"'
+
+export const isOurUnit = (unit: string): boolean => unit.startsWith(OURS)
+
+/** Whether the unit already starts only where its data are. */
+export const hasMark = (unit: string): boolean => /^AssertPathExists=/m.test(unit)
+
 /**
  * A unit of systemd (man systemd.service, systemd.exec; version 240 or newer): starts at boot, after every end, and as a user of its own
  * that writes to its data only, and may listen on any port.
@@ -25,11 +36,14 @@ export function systemdUnit(facts: ServiceFacts): string {
   const { name, user, node, root, dataDir, environmentFile, path } = facts
   const isStateDir = dataDir === stateDirOf(name)
   const isAtHome = [root, node].some((place) => /^\/(?:home|root)\//.test(place))
-  return `# Written by "ipid service install", which writes it again. Put changes into ${name}.service.d/*.conf ("systemctl edit ${name}").
+  return `${OURS}, which writes it again. Put changes into ${name}.service.d/*.conf ("systemctl edit ${name}").
 [Unit]
 Description=ipid: the organisations behind visits
 After=network-online.target
 Wants=network-online.target
+# A disk of data that is not mounted would be taken for a new service without data.
+RequiresMountsFor=${quoted(dataDir)}
+AssertPathExists=${escaped(markOf(dataDir))}
 # Starts it again after every end, without a limit.
 StartLimitIntervalSec=0
 

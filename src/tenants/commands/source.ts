@@ -204,14 +204,15 @@ function printSetup(context: CliContext, setup: SourceSetup, id: string): void {
   if (setup.blocks.length > 0) printLines(context.stdout, `\n${setupText(setup).trimEnd()}\n`)
   if (setup.note !== null) printLines(context.stdout, `\n${setup.note}\n`)
   if (setup.warning === null) return
-  printLine(context.stderr, `ipid: ${setup.warning} Then: ./ipid source show ${id} --url https://ipid.example.com`)
+  printLine(context.stderr, `ipid: ${setup.warning} Then: ./ipid source show ${id} --url https://events.example.com`)
 }
 
 /** Checked before a source is made: its key is shown only once. */
 async function senderUrl(context: CliContext, given: string | undefined, command: Command): Promise<string> {
   if (given === undefined) {
-    const config = configOf(context, command)
-    return config.apiUrl ?? (await (await import('../../terminal/instance.ts')).apiUrlOf(config))
+    const { apiUrlOf, asInstance } = await import('../../terminal/instance.ts')
+    const config = await asInstance(configOf(context, command))
+    return config.apiUrl ?? (await apiUrlOf(config))
   }
   try {
     return httpOrigin(given)

@@ -84,6 +84,6 @@ export function baseWarning(base: string): string | undefined {
   if (!isLocal) return undefined
   return (
     `${base} can be reached from this machine or network only. Senders elsewhere, such as the browsers of your visitors, need the address ` +
-    'at which the internet reaches the API of ipid, such as https://ipid.example.com.'
+    'at which the internet reaches the API of ipid, such as https://events.example.com.'
   )
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { findService } from '../../../src/operations/service/find.ts'
 import {
   installService,
   type ServiceFlags,
@@ -181,6 +182,47 @@ test('what is missing is said before anything is changed', async (t) => {
   )
 })
 
+test('the data of a service that are gone are not begun anew', async (t) => {
+  const host = machine(t)
+  await installService(FACTS, host)
+  const data = join(host.root, 'var/lib/ipid')
+  rmSync(data, { recursive: true })
+  mkdirSync(data)
+  await assert.rejects(installService(FACTS, host), {
+    name: 'InputError',
+    message: /^the data of ipid\.service are not in \/var\/lib\/ipid: mount their disk, or bring them back\. To begin/,
+  })
+  assert.deepEqual(readdirSync(data), [])
+  await installService({ ...FACTS, dataDir: '/srv/other' }, host)
+  await uninstallService('ipid', host)
+  assert.equal((await installService(FACTS, host)).createdUser, undefined)
+})
+
+test('an empty disk that root has mounted becomes the folder of data', {
+  skip: process.getuid!() === 0 ? false : 'only root gives folders away',
+}, async (t) => {
+  const host = strangers(t)
+  const data = join(host.root, 'var/lib/ipid')
+  mkdirSync(join(data, 'lost+found'), { recursive: true })
+  await installService(FACTS, host)
+  const { uid, mode } = statSync(data)
+  assert.deepEqual([uid, mode & 0o777], [65_534, 0o700])
+})
+
+test('the service of a folder of data is found by its unit', async (t) => {
+  const units = temporary(t)
+  const at = (name: string, facts: Partial<ServiceFacts>) =>
+    writeFileSync(join(units, `${name}.service`), systemdUnit({ ...FACTS, ...facts, name }))
+  at('ipid', {})
+  at('second', { dataDir: '/srv/a b', user: 'visits', environmentFile: '/etc/5% x.env' })
+  writeFileSync(join(units, 'other.service'), '[Service]\nEnvironment=DATA_DIR=/srv/other\n')
+  const found = await findService('/srv/a b', units)
+  assert.deepEqual(found, { name: 'second', user: 'visits', dataDir: '/srv/a b', environmentFile: '/etc/5% x.env' })
+  assert.equal((await findService('/var/lib/ipid', units))?.name, 'ipid')
+  assert.equal(await findService('/srv/other', units), undefined)
+  assert.equal(await findService('/var/lib/ipid', join(units, 'none')), undefined)
+})
+
 test('a service that ends at its start is an error with the reason in its log', async (t) => {
   const words =
     '{"level":50,"msg":"PORT 8080: another program listens there"}\n{"level":30,"msg":"stopped"}\nipid.service: Failed\n'
@@ -258,7 +300,7 @@ test('a name is refused that another service, or the data of another user, has',
     [machine(t), 'ipid'],
     [strangers(t), 'nobody'],
   ] as const) {
-    mkdirSync(join(host.root, 'var/lib/ipid'), { recursive: true })
+    mkdirSync(join(host.root, 'var/lib/ipid/of-others'), { recursive: true })
     await assert.rejects(installService({ ...FACTS, user }, host), /belongs to another user: .*or give another --name$/)
     assert.ok(!host.ran.some((line) => /^useradd|^systemctl (?!cat)/.test(line)), host.ran.join('\n'))
   }
