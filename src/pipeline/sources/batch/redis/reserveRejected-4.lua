@@ -20,8 +20,12 @@ local function add(key, field, bytes)
 end
 local function free(tenant, job)
   local key = ARGV[7] .. tenant
-  add(key, 'all', -bytesOf(key, job))
-  redis.call('HDEL', key, job)
+  local bytes = bytesOf(key, job)
+  -- The hash may have expired.
+  if bytes > 0 then
+    add(key, 'all', -bytes)
+    redis.call('HDEL', key, job)
+  end
   redis.call('ZREM', ARGV[8] .. tenant, job)
 end
 local function freeExpired(tenant)
