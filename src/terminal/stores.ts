@@ -8,6 +8,7 @@ import { systemClock } from '../run/clock.ts'
 import { StartupError } from '../run/errors.ts'
 import { tlsProblemOf } from '../run/tls-problem.ts'
 import { connectRedis, type RedisClient } from '../stores/redis/connect.ts'
+import { lossesOf } from '../stores/redis/connection-losses.ts'
 import { assertReadable } from '../stores/redis/data-form.ts'
 import { persisted } from '../stores/redis/durability/persisted.ts'
 import { replyCode } from '../stores/redis/errors.ts'
@@ -29,10 +30,11 @@ export async function withRedis<T>(
   connectMs = CONNECT_MS,
 ): Promise<T> {
   const useAndPersist = async (client: RedisClient) => {
+    const losses = lossesOf(client)
     const refused = await refusesWrites(client)
     const result = await use(client)
     // With writes refused, nothing was changed, and reads need no disk.
-    if (!refused || !(await refusesWrites(client))) await persisted(client)
+    if (!refused || !(await refusesWrites(client))) await persisted(client, { losses })
     return result
   }
   return await readingRedis(url, useAndPersist, { connectMs })

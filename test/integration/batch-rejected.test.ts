@@ -186,6 +186,18 @@ test('a chunk in hand of a cancelled job reserves no bytes, and what a lost job 
   assert.deepEqual(Object.keys(await client.hgetall(bytes)).sort(), ['all', jobId].sort())
 })
 
+test('the bytes of rejected lines may expire before the record of their jobs', async (t) => {
+  const { client, jobs } = await startBatch(t)
+  const store = new RedisFeederStore({ client, pipeline: ingest, partitions: PARTITIONS })
+  await client.zadd(keys.rejectedUntil('acme'), 1, 'earlier')
+  const jobId = await upload(jobs, 'acme', 'nonsense')
+  const [open] = await store.openJobs()
+  const lines = [{ lines: 1, text: '{"line":1}\n' }]
+  assert.equal(await store.advance(open!, { fed: 0, rejected: 1, invalidIp: 0, errors: [], reasons: [], lines }), true)
+  assert.equal((await rejectedOf(jobs, 'acme', jobId)).kept, 1)
+  assert.equal(await client.exists(keys.rejectedUntil('acme')), 0)
+})
+
 test('rejected lines of all tenants together are bounded, and a full bound leaves jobs as they are', async (t) => {
   const { redis, client, jobs } = await startBatch(t)
   const worker = await startWorker(redis.url, ingest, 'process', PARTITIONS, enricher)

@@ -6,7 +6,7 @@ import {
   type ReceiptStatus,
 } from '../../../schemas/api/receipt.ts'
 import type { Clock } from '../../run/clock.ts'
-import { BackpressureError } from '../../run/errors.ts'
+import { type SlotLimits, TenantSlots } from '../../run/tenant-slots.ts'
 import type { ArchivedEvents, EventKey, Found, MovingEvents, StoredEvents } from './ports.ts'
 
 interface ReceiptsOptions {
@@ -28,32 +28,29 @@ export interface Unknown {
   readonly incomplete: readonly EventSource[]
 }
 
-/** Concurrent queries of a process. Each loads the stores. */
-const QUESTIONS_MAX = 4
+/** Searches of a process. Each loads the stores, and a tenant leaves half of them to others. */
+const SEARCHES: SlotLimits = {
+  ...{ ofTenant: 2, all: 4, waitingOfTenant: 8, waitMaxMs: 5_000 },
+  ...{ refusal: 'too many ask for events', retrySeconds: 1 },
+}
 const NOTHING: Found = { receipts: [], complete: true }
 
 /** Finds the receipts of an event. */
 export interface EventReceipts {
-  /** Rejects with `BackpressureError` when too many queries run, and with `UnavailableError` when a store is down. */
+  /** Rejects with `BackpressureError` when too many searches run or wait, and with `UnavailableError` when a store is down. */
   find(query: ReceiptQuery): Promise<EventFate | Unknown>
 }
 
 export class Receipts implements EventReceipts {
   readonly #options: ReceiptsOptions
-  #open = 0
+  readonly #slots = new TenantSlots(SEARCHES)
 
   constructor(options: ReceiptsOptions) {
     this.#options = options
   }
 
   async find(query: ReceiptQuery): Promise<EventFate | Unknown> {
-    if (this.#open >= QUESTIONS_MAX) throw new BackpressureError('too many ask for events', 1, 'questions')
-    this.#open++
-    try {
-      return await this.#find(query)
-    } finally {
-      this.#open--
-    }
+    return await this.#slots.run(query.tenantId, () => this.#find(query))
   }
 
   /** Searches in the order in which an event moves, so that a moving event is found at its next location. */

@@ -52,7 +52,7 @@ export interface ServiceFlags {
   readonly name: string
   readonly user?: string | undefined
   readonly data?: string | undefined
-  readonly envFile?: string | undefined
+  readonly settingsFile?: string | undefined
 }
 
 /** The program that a service runs. */
@@ -76,12 +76,18 @@ export async function serviceFacts(flags: ServiceFlags, program: Program, host: 
     const form = 'must be 1 to 32 lower-case letters, digits, dashes and underscores, and begin with a letter or _'
     throw new InputError(`--user ${JSON.stringify(user)}: ${form}`)
   }
+  if (flags.data === '') throw new InputError('--data: give a folder')
   const dataDir = resolve(flags.data ?? before.dataDir ?? stateDirOf(name))
-  const environmentFile = resolve(flags.envFile ?? before.environmentFile ?? `/etc/${name}/${name}.env`)
+  const environmentFile = resolve(flags.settingsFile ?? before.environmentFile ?? `/etc/${name}/${name}.env`)
   for (const place of [program.root, program.node, dataDir, environmentFile]) {
     // A unit is made of lines.
     if (/\p{Cc}/u.test(place))
       throw new InputError(`${JSON.stringify(place)}: a path of a service has no control characters`)
+    // systemd would read the next line as a part of this one, or look for files of a pattern.
+    if (place !== dataDir && /[\\*?[]|\s$/.test(place))
+      throw new InputError(
+        `${JSON.stringify(place)}: a path of a service has no \\, *, ? or [, and no space at its end`,
+      )
   }
   return { ...program, name, user, dataDir, environmentFile }
 }

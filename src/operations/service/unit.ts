@@ -53,7 +53,7 @@ User=${user}
 WorkingDirectory=${escaped(root)}
 Environment=${quoted(`DATA_DIR=${dataDir}`)} ${quoted(`PATH=${path}`)} NODE_ENV=production
 EnvironmentFile=-${escaped(environmentFile)}
-ExecStart=${argument(node)} ${argument(`${root}/src/ipid.mjs`)} start
+ExecStart=${quoted(node)} ${argument(`${root}/src/ipid.mjs`)} start
 Restart=always
 RestartSec=1
 # The main process stops its children in order. After this time systemd kills what still runs.

@@ -8,7 +8,7 @@ import {
 } from '../../config/redis-url.ts'
 import { shown } from '../../config/values.ts'
 import { InputError } from '../../run/errors.ts'
-import { countLoss, countLossesOf, isConnected } from './connection-losses.ts'
+import { countLoss, countLossesOf } from './connection-losses.ts'
 import { needReplicas } from './durability/replicated.ts'
 import { replyCode } from './errors.ts'
 import { sentinelOptions } from './sentinel.ts'
@@ -63,10 +63,11 @@ export function connectRedis(url: string, use: ConnectionUse): RedisClient {
       ...(isTls && { dnsLookup: (host, found) => found(null, host) }),
       enableOfflineQueue: use.kind === 'loop',
       clusterRetryStrategy: reconnectMs,
+      // Without it, the client stays with a master that is paused or cut off: nothing ends their connection.
+      slotsRefreshInterval: MASTERS_ASK_MS,
       scaleReads: 'master',
     })
     countLossesOf(cluster)
-    followMasters(cluster)
     needReplicas(cluster, waitReplicas)
     return cluster
   }
@@ -104,26 +105,8 @@ function reconnectMs(attempt: number): number {
   return Math.min(20 * attempt, 200)
 }
 
-const EPOCH_ASK_MS = 2_000
-
-/**
- * Asks for the masters of a cluster after each fail-over. Otherwise the client stays with a master that is paused or cut off: nothing ends
- * their connection. Each fail-over has an epoch of its own. `slotsRefreshInterval` of the client costs 5 ms of CPU each time.
- */
-function followMasters(cluster: Cluster): void {
-  let known = Number.POSITIVE_INFINITY
-  const ask = async () => {
-    const open = cluster.nodes('master').filter(isConnected)
-    // A silent one is not asked each time.
-    const info = await open[Math.floor(Math.random() * open.length)]?.call('CLUSTER', 'INFO')
-    const epoch = Number(/^cluster_current_epoch:(\d+)/m.exec(String(info))?.[1] ?? known)
-    if (epoch > known) cluster.refreshSlotsCache()
-    known = Number.isFinite(known) ? Math.max(known, epoch) : epoch
-  }
-  const timer = setInterval(() => void ask().catch(() => {}), EPOCH_ASK_MS)
-  timer.unref()
-  cluster.once('end', () => clearInterval(timer))
-}
+/** How often to ask for the masters of a cluster: 5 ms of CPU for each client, and a new connection. */
+const MASTERS_ASK_MS = 5_000
 
 /** How often to ask a Redis that is loading its data. */
 const LOADING_ASK_MS = 100

@@ -36,53 +36,73 @@ export function sinceLossMs(client: Redis | Cluster): number {
   return performance.now() - (losses.get(client)?.atMs ?? Number.NEGATIVE_INFINITY)
 }
 
-/** The nodes that a cluster client is connected to; also those that it has left, while their connections end. */
-const nodesOf = new WeakMap<Cluster, Set<Redis>>()
-
 /** Counts the losses of a cluster client from now on. */
 export function countLossesOf(cluster: Cluster): void {
+  // Also those that the client has left, while their connections end.
   const nodes = new Set<Redis>()
-  nodesOf.set(cluster, nodes)
+  let masters: ReadonlySet<string> = new Set()
   cluster.on('+node', (node: Redis) => {
     nodes.add(node)
     node.on('close', () => countLoss(cluster))
     node.on('end', () => nodes.delete(node))
   })
-  cluster.on('refresh', () => countMoves(cluster))
+  cluster.on('refresh', () => {
+    countMoves(cluster)
+    masters = leaveDemoted(cluster, nodes, masters)
+  })
 }
 
-/** The servers of each slot of a cluster, master first, when `lossesOf` was last called. */
-const serversSeen = new WeakMap<Cluster, readonly (readonly string[] | undefined)[]>()
+/** The masters of a cluster when `lossesOf` was last called. Slots of a range share one list, whose first server is the master. */
+interface Slots {
+  readonly lists: readonly (readonly string[] | undefined)[]
+  readonly masters: ReadonlyMap<readonly string[] | undefined, string | undefined>
+}
+
+const slotsSeen = new WeakMap<Cluster, Slots>()
+
+/** A demoted master may keep its connection: it answers MOVED, and the client goes to the next master. */
+function countMoves(cluster: Cluster): void {
+  const before = slotsSeen.get(cluster)
+  if (before !== undefined && isSame(before, cluster.slots)) return
+  const now = slotsOf(cluster)
+  slotsSeen.set(cluster, now)
+  if (before === undefined) return
+  const masterIn = ({ lists, masters }: Slots, slot: number) => masters.get(lists[slot])
+  if (
+    before.lists.some(
+      (_, slot) => masterIn(before, slot) !== undefined && masterIn(before, slot) !== masterIn(now, slot),
+    )
+  )
+    countLoss(cluster)
+}
+
+function slotsOf({ slots }: Cluster): Slots {
+  const lists = Array.from(slots)
+  return { lists, masters: new Map([...new Set(lists)].map((list) => [list, list?.[0]])) }
+}
 
 /**
- * A demoted master may keep its connection: it answers MOVED, and the client goes to the next master. One that was paused or cut off may
- * answer later, although the next master never gets the command. So its connection ends at once, and what was sent over it has an unknown
- * outcome.
+ * The client replaces the lists with each answer of CLUSTER SLOTS, and on MOVED changes the first server in a list. A comparison of lists takes
+ * a tenth of that of all names.
  */
-function countMoves(cluster: Cluster): void {
-  const { slots } = cluster
-  const before = serversSeen.get(cluster)
-  if (before !== undefined && isSame(before, slots)) return
-  serversSeen.set(cluster, [...slots])
-  if (before === undefined || before.every((servers, slot) => !servers?.[0] || servers[0] === slots[slot]?.[0])) return
-  countLoss(cluster)
-  const [demoted, masters] = [mastersOf(before), mastersOf(slots)]
-  for (const node of nodesOf.get(cluster) ?? []) {
-    const key = `${node.options.host}:${node.options.port}`
-    if (demoted.has(key) && !masters.has(key)) node.stream?.destroy()
-  }
-}
-
-function mastersOf(slots: readonly (readonly string[] | undefined)[]): Set<string | undefined> {
-  return new Set(Array.from(slots, (servers) => servers?.[0]))
-}
-
-/** The client replaces the list of a slot with each answer. A comparison of lists takes a tenth of that of their names. */
-function isSame(before: readonly unknown[], slots: readonly unknown[]): boolean {
-  if (before.length !== slots.length) return false
-  for (let slot = 0; slot < slots.length; slot++) if (before[slot] !== slots[slot]) return false
+function isSame({ lists, masters }: Slots, slots: readonly unknown[]): boolean {
+  if (lists.length !== slots.length) return false
+  for (let slot = 0; slot < slots.length; slot++) if (lists[slot] !== slots[slot]) return false
+  for (const [list, master] of masters) if (list?.[0] !== master) return false
   return true
 }
+
+/**
+ * Ends the connections to masters that the cluster has demoted. One that was paused or cut off may answer later, although the next master
+ * never gets the command, so what was sent over its connection has an unknown outcome.
+ */
+function leaveDemoted(cluster: Cluster, nodes: ReadonlySet<Redis>, before: ReadonlySet<string>): ReadonlySet<string> {
+  const masters = new Set(cluster.nodes('master').map(addressOf))
+  for (const node of nodes) if (before.has(addressOf(node)) && !masters.has(addressOf(node))) node.stream?.destroy()
+  return masters
+}
+
+const addressOf = ({ options }: Redis): string => `${options.host}:${options.port}`
 
 /**
  * Call it right before a write that depends on an earlier read or write.

@@ -110,7 +110,7 @@ export const EXACTLY_ONCE: readonly Mutant[] = [
     name: 'silent-master-of-a-cluster',
     promise: 'a master of a cluster that is paused or cut off is left',
     file: 'src/stores/redis/connect.ts',
-    from: '    followMasters(cluster)\n',
+    from: '      slotsRefreshInterval: MASTERS_ASK_MS,\n',
     to: '',
     noticedBy: [['test/extended/redis-cluster.test.ts', 'a master that is paused is left']],
   },

@@ -241,7 +241,7 @@ const factsFor = (flags: ServiceFlags, host: ServiceHost) =>
 test('an installation without flags keeps data, user and settings of the unit that it replaces', async (t) => {
   for (const data of ['/srv/ipid/data', '/srv/a "b" 5% $x\\y']) {
     const host = machine(t)
-    const given = await factsFor({ name: 'ipid', data, user: 'visits', envFile: '/etc/5% x.env' }, host)
+    const given = await factsFor({ name: 'ipid', data, user: 'visits', settingsFile: '/etc/5% x.env' }, host)
     await installService(given, host)
     const again = await factsFor({ name: 'ipid' }, host)
     assert.deepEqual(again, given)

@@ -38,9 +38,10 @@ function setUp(
     },
     clock: { now: () => NOW },
   })
-  const find = (archived = false, aroundMs?: number) =>
-    receipts.find({ tenantId: 't', eventId: 'e', archived, aroundMs })
-  return { find, asked, order }
+  const findOf = (tenantId: string, archived = false, aroundMs?: number) =>
+    receipts.find({ tenantId, eventId: 'e', archived, aroundMs })
+  const find = (archived?: boolean, aroundMs?: number) => findOf('t', archived, aroundMs)
+  return { find, findOf, asked, order }
 }
 
 test('sources are asked in the order in which an event moves, and only those that can know', async () => {
@@ -91,15 +92,18 @@ test('parallel searches are limited, and a failed one frees its slot', async () 
   const stored = new Promise<readonly EventReceipt[]>((resolve) => {
     release = resolve
   })
-  const { find } = setUp({ stored: () => stored })
-  const open = Array.from({ length: 4 }, () => find())
-  const fifth = find().then(
+  const { find, findOf, order } = setUp({ stored: () => stored })
+  const open = Array.from({ length: 10 }, () => find())
+  const refused = find().then(
     () => 'answered',
     (error) => error,
   )
-  assert.ok((await Promise.race([fifth, new Promise(setImmediate)])) instanceof BackpressureError)
+  assert.ok((await Promise.race([refused, new Promise(setImmediate)])) instanceof BackpressureError)
+  const others = [findOf('other'), findOf('other')]
+  await new Promise(setImmediate)
+  assert.equal(order.filter((name) => name === 'stored').length, 4, 'two of each tenant')
   release([])
-  await Promise.all(open)
+  await Promise.all([...open, ...others])
   await find()
   const down = setUp({ stored: () => Promise.reject(new UnavailableError('down')) })
   for (let i = 0; i < 6; i++) await assert.rejects(down.find(), UnavailableError)

@@ -25,7 +25,7 @@ export function serviceCommand(context: CliContext): Command {
     .option('--name <name>', 'name of the service', 'ipid')
     .option('--user <name>', 'user that it runs as; made if missing (default: as installed, or the name)')
     .option('--data <dir>', 'its DATA_DIR (default: as installed, or /var/lib/NAME)')
-    .option('--env-file <path>', 'file of its settings (default: as installed, or /etc/NAME/NAME.env)')
+    .option('--settings-file <path>', 'file of its settings (default: as installed, or /etc/NAME/NAME.env)')
     .option('--print', 'print the unit, and change nothing')
     .option('--json', 'print JSON')
     .action(async (flags: InstallFlags) => {

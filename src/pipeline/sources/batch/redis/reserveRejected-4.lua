@@ -20,8 +20,12 @@ local function add(key, field, bytes)
 end
 local function free(tenant, job)
   local key = ARGV[7] .. tenant
-  add(key, 'all', -bytesOf(key, job))
-  redis.call('HDEL', key, job)
+  local bytes = bytesOf(key, job)
+  -- The hash may have expired.
+  if bytes > 0 then
+    add(key, 'all', -bytes)
+    redis.call('HDEL', key, job)
+  end
   redis.call('ZREM', ARGV[8] .. tenant, job)
 end
 local function freeExpired(tenant)
@@ -50,9 +54,9 @@ local function room()
   local others = bytesOf(KEYS[4], '*all') - own
   return math.floor((tonumber(ARGV[3]) - others) / 4) - own
 end
--- A fail-over may leave bytes of jobs that are neither open nor kept.
+-- A fail-over may leave bytes of jobs that are neither open nor kept. Some are looked at each time: a tenant may have 100,000 jobs.
 if missing() > room() then
-  for _, job in ipairs(redis.call('HKEYS', KEYS[1])) do
+  for _, job in ipairs(redis.call('HRANDFIELD', KEYS[1], 100)) do
     if job ~= 'all' and redis.call('SISMEMBER', KEYS[3], job) == 0 and not redis.call('ZSCORE', KEYS[2], job) then
       free(ARGV[5], job)
     end
@@ -62,7 +66,7 @@ end
 -- Other tenants free what has expired only when they reserve bytes themselves.
 if missing() > room() and now - bytesOf(KEYS[4], '*swept_at') >= tonumber(ARGV[6]) then
   redis.call('HSET', KEYS[4], '*swept_at', string.format('%.0f', now))
-  for _, tenant in ipairs(redis.call('HKEYS', KEYS[4])) do
+  for _, tenant in ipairs(redis.call('HRANDFIELD', KEYS[4], 1000)) do
     if string.sub(tenant, 1, 1) ~= '*' then
       freeExpired(tenant)
       count(tenant)
