@@ -100,11 +100,16 @@ test('an alert fires within a minute of its fault, and clears within two of its 
 })
 
 const ROLE_NAMES = ['ingress', 'process', 'sink', 'batch', 'archive', 'dashboard']
-const roles = (values: string) => ROLE_NAMES.map((role) => ({ series: `ipid_role{instance="a",role="${role}"}`, values }))
+const roles = (values: string) =>
+  ROLE_NAMES.map((role) => ({ series: `ipid_role{instance="a",role="${role}"}`, values }))
 const GONE_ROLES = '1x7 stale _x52'
 
 /** For each cause: the series of a service that is well for 2 min, and all alerts of these that fire after it. */
-const CAUSES: readonly { readonly cause: string; readonly input: readonly Series[]; readonly fire: readonly string[] }[] = [
+const CAUSES: readonly {
+  readonly cause: string
+  readonly input: readonly Series[]
+  readonly fire: readonly string[]
+}[] = [
   {
     // The roles are gone a scrape before their machine says why.
     cause: 'a stopped Redis',
