@@ -56,7 +56,10 @@ export const API_ERRORS = {
   unexpected: [500, 'A fault of the server: try again with exponential backoff'],
   store_unavailable: [500, 'A store does not answer: try again after retry-after'],
   slow_answer: [500, 'The answer took too long: try again with exponential backoff'],
-  not_ready: [503, 'GET /readyz: the detail says what is missing'],
+  not_ready: [
+    503,
+    'GET /readyz: the detail says what is missing. On other paths a proxy does not reach the service: wait for retry-after',
+  ],
 } as const satisfies Errors
 
 /** Causes that only the dashboard answers. */

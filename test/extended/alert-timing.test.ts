@@ -99,6 +99,118 @@ test('an alert fires within a minute of its fault, and clears within two of its 
   }
 })
 
+const ROLE_NAMES = ['ingress', 'process', 'sink', 'batch', 'archive', 'dashboard']
+const roles = (values: string) =>
+  ROLE_NAMES.map((role) => ({ series: `ipid_role{instance="a",role="${role}"}`, values }))
+const GONE_ROLES = '1x7 stale _x52'
+
+/** For each cause: the series of a service that is well for 2 min, and all alerts of these that fire after it. */
+const CAUSES: readonly {
+  readonly cause: string
+  readonly input: readonly Series[]
+  readonly fire: readonly string[]
+}[] = [
+  {
+    // The roles are gone a scrape before their machine says why.
+    cause: 'a stopped Redis',
+    input: [
+      ...roles(GONE_ROLES),
+      { series: 'up{job="ipid",instance="a"}', values: '1x60' },
+      { series: 'ipid_store_up{instance="a",store="redis"}', values: '1x8 0x51' },
+      { series: 'ipid_redis_writable{instance="a"}', values: '1x8 0x51' },
+    ],
+    fire: ['IpidStoreDown'],
+  },
+  {
+    cause: 'a Redis that answers and takes no writes',
+    input: [
+      ...roles('1x60'),
+      { series: 'up{job="ipid",instance="a"}', values: '1x60' },
+      { series: 'ipid_store_up{instance="a",store="redis"}', values: '1x60' },
+      { series: 'ipid_redis_writable{instance="a"}', values: '1x7 0x52' },
+    ],
+    fire: ['IpidRedisRefusesWrites'],
+  },
+  {
+    cause: 'a stopped main process',
+    input: [
+      ...roles(GONE_ROLES),
+      { series: 'up{job="ipid",instance="a"}', values: '1x7 0x52' },
+      { series: 'ipid_store_up{instance="a",store="redis"}', values: GONE_ROLES },
+      { series: 'ipid_redis_writable{instance="a"}', values: GONE_ROLES },
+    ],
+    fire: ['IpidDown'],
+  },
+  {
+    cause: 'targets that Prometheus does not find',
+    input: [
+      ...roles(GONE_ROLES),
+      ...['up{job="ipid",instance="a"}', 'ipid_store_up{instance="a",store="redis"}'].map((series) => {
+        return { series, values: GONE_ROLES }
+      }),
+    ],
+    fire: ['IpidRoleGone'],
+  },
+  {
+    cause: 'a process that hangs',
+    input: [
+      ...roles('1x60').filter(({ series }) => !series.includes('sink')),
+      { series: 'up{job="ipid",instance="a"}', values: '1x60' },
+      { series: 'ipid_store_up{instance="a",store="redis"}', values: '1x60' },
+      { series: 'ipid_redis_writable{instance="a"}', values: '1x60' },
+    ],
+    fire: ['IpidRoleGone'],
+  },
+]
+
+test('a cause fires the alert with its remedy, and no other', async (t) => {
+  const promtool = await findPromtool()
+  if (promtool === undefined) return t.skip('no promtool is on PATH')
+  const dir = makeFolder(t)
+  writeFileSync(join(dir, 'alerts.yml'), RULES)
+  for (const { cause, input, fire } of CAUSES) {
+    // Also while it begins.
+    const counts = Array.from({ length: 16 }, (_, i) => BEFORE + i).map((step) => ({
+      expr: `count(count by (alertname) (ALERTS{alertstate="firing",alertname!~"${fire.join('|')}"})) or vector(0)`,
+      eval_time: `${step * STEP_S}s`,
+      exp_samples: [{ labels: '{}', value: 0 }],
+    }))
+    const fires = {
+      expr: `count by (alertname) (count by (alertname) (ALERTS{alertstate="firing"}))`,
+      eval_time: `${BEFORE * STEP_S + 60}s`,
+      exp_samples: fire.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
+    }
+    const tests = [{ name: cause, interval: '15s', input_series: input, promql_expr_test: [...counts, fires] }]
+    await passes(promtool, join(dir, `${cause.replaceAll(' ', '-')}.yml`), tests)
+  }
+})
+
+test('a process that ended twice in 15 minutes does not keep ending, and one that ended three times does', async (t) => {
+  const promtool = await findPromtool()
+  if (promtool === undefined) return t.skip('no promtool is on PATH')
+  const dir = makeFolder(t)
+  writeFileSync(join(dir, 'alerts.yml'), RULES)
+  const ends = [
+    { values: '0x70 1x2 2x100', fires: false },
+    { values: '0x70 1x2 2x2 3x100', fires: true },
+    // A service that has just started.
+    { values: '0 2x100', fires: false },
+    { values: '0 1 2x100', fires: false },
+    { values: '0 1 2 3x100', fires: true },
+  ]
+  for (const [i, { values, fires }] of ends.entries()) {
+    const expr = 'max_over_time((count(ALERTS{alertname="IpidRestarts",alertstate="firing"}) or vector(0))[30m:15s])'
+    const tests = [
+      {
+        interval: '15s',
+        input_series: [{ series: 'ipid_process_restarts_total{instance="a",process="sink"}', values }],
+        promql_expr_test: [{ expr, eval_time: '30m', exp_samples: [{ labels: '{}', value: fires ? 1 : 0 }] }],
+      },
+    ]
+    await passes(promtool, join(dir, `ends-${i}.yml`), tests)
+  }
+})
+
 test('an alert links to its section of the runbook where the repository has an address', async (t) => {
   const promtool = await findPromtool()
   if (promtool === undefined) return t.skip('no promtool is on PATH')

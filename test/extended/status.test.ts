@@ -101,6 +101,19 @@ test('one verdict: status, its exit code, readiness and doctor say it, during fa
     await well()
   })
 
+  await step('the process of the workers hangs', async () => {
+    const pid = instance.kill('ipid process,sink', 'SIGSTOP')
+    const { level, text } = await until(status, ({ facts }) => facts.some(({ name }) => name === 'role-missing'))
+    assert.equal(level, 'stalled')
+    const named = text.replace(/ on \S+ \(process, sink[a-z, ]*\) has not reported for \d+\.\d s/, ' has not reported')
+    const first = `no process has the role process: accepted events wait; process ${pid} has not reported`
+    assert.equal(named, `stalled: ${first}; no process has the role sink: accepted events wait`)
+    const { status: progress } = await fetch(new URL('/progress', instance.ready.metrics_url))
+    assert.equal(progress, 503)
+    process.kill(pid, 'SIGCONT')
+    await well()
+  })
+
   await step('all processes of ipid are killed', async () => {
     const gone = 'no process of ipid has reported in the last 20 s'
     const { main, others } = instance.pids()

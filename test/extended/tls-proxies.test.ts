@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { BATCH_LIMITS } from '../../schemas/api/batch.ts'
+import type { ErrorBody } from '../../schemas/api/error.ts'
 import { CHOICE_MAX_BYTES } from '../../src/dashboard/server/choice-line.ts'
 import { ENGINE_CHOICES } from '../../src/http/engine/choose.ts'
 import { selfSigned } from '../support/certificate.ts'
@@ -211,6 +212,47 @@ for (const { name, skip, start } of FRONTS) {
       await until(() => got === 'data: 1\n\n')
       end()
       await until(() => got === 'data: 1\n\ndata: 2\n\n')
+    }
+  })
+
+  test(`${name} answers 503 and when to come back while ipid is down, and passes its own errors on`, {
+    skip,
+  }, async (t) => {
+    const own = await upstream(t, (received, response) => {
+      if (received.url === '/cut') return void received.socket.destroy()
+      response.writeHead(Number(received.url!.slice(1)), { 'content-type': 'text/plain' }).end('its own')
+    })
+    const down = takePort()
+    const stopped = await start(t, { api: down, dashboard: down })
+    const running = await start(t, { api: own, dashboard: own })
+    const ask = async (front: Front, host: string, path: string, method = 'GET') => {
+      const stream = sessionTo(t, front, host).request({ ':path': path, ':method': method })
+      const answered = statusOf(stream)
+      stream.end()
+      const headers = await answered
+      return { headers, text: await textOf(stream) }
+    }
+    for (const [front, path] of [
+      [stopped, '/v1/ingest'],
+      [running, '/cut'],
+    ] as const) {
+      const { headers, text } = await ask(front, API, path, 'POST')
+      const [status, after, type] = [headers[':status'], headers['retry-after'], headers['content-type']]
+      assert.deepEqual([status, after, type], [503, '5', 'application/json'])
+      assert.equal(headers['strict-transport-security'], 'max-age=31536000')
+      const body: ErrorBody = { detail: 'ipid does not answer: it may be starting', code: 'not_ready' }
+      assert.deepEqual(JSON.parse(text), body)
+      const page = await ask(front, DASHBOARD, path)
+      assert.deepEqual([page.headers[':status'], page.headers['retry-after']], [503, '5'])
+      assert.match(String(page.headers['content-type']), /^text\/html/)
+      assert.equal(page.headers['strict-transport-security'], 'max-age=31536000')
+      assert.match(page.text, /^<!doctype html>.*does not answer/is)
+    }
+    for (const host of [API, DASHBOARD]) {
+      for (const status of [500, 502, 503, 504]) {
+        const { headers, text } = await ask(running, host, `/${status}`)
+        assert.deepEqual([headers[':status'], headers['retry-after'], text], [status, undefined, 'its own'])
+      }
     }
   })
 

@@ -2,6 +2,7 @@ import { sourcesDirOf } from '../../config/config.ts'
 import { attributionOf } from '../../enrichment/files/attribution.ts'
 import { DeadLetters } from '../../operations/dead-letters/dead-letters.ts'
 import { collectStatus } from '../../operations/status/collect.ts'
+import { isFresh } from '../../operations/status/redis/reports.ts'
 import { stallLimits, statusSources } from '../../operations/status/role/sources.ts'
 import type { ProcessContext } from '../../process/context.ts'
 import { redisLetterDesk } from '../redis/letter-desk.ts'
@@ -35,7 +36,7 @@ export function liveDependencies(
   const updates = new FolderUpdates({
     dir: sourcesDirOf(config),
     engine: context.enrichment.engine,
-    hosts: async () => (await sources.reports()).map(({ process }) => process.host),
+    hosts: async () => (await sources.reports()).filter(isFresh).map(({ process }) => process.host),
     clock,
   })
   const system = systemFeed({

@@ -37,7 +37,8 @@ const REMEDIES: Partial<Readonly<Record<FactName, string>>> = {
   'redis-refuses-writes': 'give Redis the space or the replicas that it lacks; requests are taken again at once',
   'disk-full': 'free space on that disk, or move DATA_DIR to a larger one',
   'no-process': 'start ipid; the log says why it ended',
-  'role-missing': 'start a process with that role (--roles); its log says why it ended',
+  'role-missing':
+    'end the process that is named, if one is: ipid starts it again. Otherwise start one with that role (--roles)',
   clock: 'let chrony or systemd-timesyncd set it (timedatectl set-ntp true)',
   'days-stale': 'read the log of the process with the role sink: it says why days are not built',
   'dead-letters': './ipid dead-letter list',

@@ -2,7 +2,7 @@ import type { GroupStatus, PipelineStatus } from '../../pipeline/declaration/sta
 import { causeText } from '../../run/cause-text.ts'
 import { compareTexts } from '../../run/compare-texts.ts'
 import { wrongClocks } from './clocks.ts'
-import type { ReadReport } from './redis/reports.ts'
+import { isFresh, type ReadReport } from './redis/reports.ts'
 import { oldestWork, type StallLimits } from './stall.ts'
 import type {
   BackupStatus,
@@ -45,6 +45,7 @@ export interface StatusSources {
   /** Undefined: the URL is unknown. */
   clickhouse?(): Promise<ClickHouseStatus>
   quotas?(): Promise<QuotaStatus>
+  /** Also those of processes that do not report any more, for the verdict. */
   reports(): Promise<readonly ReadReport[]>
   retention(): Promise<SystemStatus['retention']>
   damage(): Promise<DamageStatus>
@@ -91,7 +92,7 @@ export async function collectStatus(
     dedup,
     clickhouse,
     quotas,
-    reports,
+    allReports,
     retention,
     damage,
   ] = await Promise.all([
@@ -111,6 +112,8 @@ export async function collectStatus(
     part<DamageStatus>('damage', () => sources.damage(), { parts: [], archived_tenants: [] }),
   ])
   const waiting = waitingOf(pipeline.streams)
+  const reports = allReports.filter(isFresh)
+  const silent = allReports.filter((report) => !isFresh(report)).sort((a, b) => a.age_ms - b.age_ms)
   const found = {
     at: new Date(nowMs).toISOString(),
     streams: pipeline.streams,
@@ -138,7 +141,7 @@ export async function collectStatus(
     damage,
     unknown,
   }
-  return { ...found, verdict: verdictOf(found, limits, nowMs) }
+  return { ...found, verdict: verdictOf(found, silent, limits, nowMs) }
 }
 
 export const NO_REENRICHMENTS: ReenrichmentsStatus = { open: 0, jobs: [] }

@@ -8,6 +8,7 @@ import type {
   DamagedPart,
   Fact,
   FactName,
+  ProcessStatus,
   RedisStatus,
   SentinelStatus,
   SystemStatus,
@@ -20,24 +21,43 @@ const FRESH_MS = 60_000
 /** Share of Redis' `maxmemory` that leaves time to act before intake closes. `IpidRedisMemory` in alerts.yml has the same. */
 export const MEMORY_SHARE_HIGH = 0.7
 
+/** Events wait longer only when a role is not started again. `IpidVerdict` in alerts.yml waits for 15 s more. */
+const RESTART_MS = 20_000
+/** The consumer group of the role `process` (pipelines/ingest.ts). The others are sinks. */
+const WORKERS = 'process'
+
 type Found = Omit<SystemStatus, 'verdict'>
 
-/** Sums up a status in one line: all facts, or the most important numbers when there are none. */
-export function verdictOf(status: Found, limits: StallLimits, nowMs: number): Verdict {
-  const facts = factsOf(status, limits, nowMs)
+/** A process that does not report any more, with the time since its last report. */
+interface SilentProcess {
+  readonly process: ProcessStatus
+  readonly age_ms: number
+}
+
+/**
+ * Sums up a status in one line: all facts, or the most important numbers when there are none.
+ * @param silent the latest report first
+ */
+export function verdictOf(
+  status: Found,
+  silent: readonly SilentProcess[],
+  limits: StallLimits,
+  nowMs: number,
+): Verdict {
+  const facts = factsOf(status, silent, limits, nowMs)
   const level = facts[0]?.level ?? 'ok'
   const text = facts.length === 0 ? summaryOf(status) : facts.map((fact) => fact.text).join('; ')
   return { level, text: `${level}: ${text}`, facts }
 }
 
 /** Everything that an operator should know, the worst first. */
-function factsOf(status: Found, limits: StallLimits, nowMs: number): Fact[] {
+function factsOf(status: Found, silent: readonly SilentProcess[], limits: StallLimits, nowMs: number): Fact[] {
   const { redis } = status
   // Without Redis, nothing else can be said.
   const ofRedis =
     redis === null
       ? intakeFacts(new Error(reasonOf(status.unknown, 'Redis') ?? 'no answer'))
-      : [...stops(status, redis, limits), ...warnings(status, redis, nowMs)]
+      : [...stops(status, redis, silent, limits), ...warnings(status, redis, nowMs)]
   const all = [...surroundings(status), ...ofRedis]
   return [...all.filter(({ level }) => level === 'stalled'), ...all.filter(({ level }) => level === 'warning')]
 }
@@ -65,10 +85,11 @@ function reasonOf(unknown: readonly string[], part: string): string | undefined 
 }
 
 /** Reasons why events are not taken, or make no progress. */
-function stops(status: Found, redis: RedisStatus, limits: StallLimits): Fact[] {
+function stops(status: Found, redis: RedisStatus, silent: readonly SilentProcess[], limits: StallLimits): Fact[] {
   const found = intakeFacts(redis.refuses_writes)
   // Without writes, processes cannot report.
-  if (found.length === 0 && reasonOf(status.unknown, 'processes') === undefined) found.push(...absent(status, limits))
+  if (found.length === 0 && reasonOf(status.unknown, 'processes') === undefined)
+    found.push(...absent(status, silent, limits))
   const { events, lines } = stallOf(status, limits)
   if (events !== undefined) found.push(stalled('events-stalled', events))
   if (lines !== undefined) found.push(stalled('lines-stalled', lines))
@@ -86,19 +107,42 @@ function surroundings({ disks, unknown }: Found): Fact[] {
   return [...full, warning('clickhouse-down', `ClickHouse does not answer (${reason}): accepted events wait in Redis`)]
 }
 
-/** Processes report every 5 s, so one that is started again at once is not missed. */
-function absent({ processes, batch_jobs: batch, bulk_jobs: bulk, waiting }: Found, limits: StallLimits): Fact[] {
+/**
+ * Roles that no process has. Processes report every 5 s, so one that was killed and is started again at once is not missed. One that stops in
+ * order withdraws its report, so a restart of the roles `process` and `sink` is a warning until events have waited for them.
+ */
+function absent(status: Found, silent: readonly SilentProcess[], limits: StallLimits): Fact[] {
+  const { processes, batch_jobs: batch, bulk_jobs: bulk, waiting } = status
   if (processes.length === 0) return [stalled('no-process', 'no process of ipid has reported in the last 20 s')]
   const roles = new Set(processes.flatMap((process) => process.roles))
   const hasJobs = [batch, bulk].some(({ queued, running }) => queued + running > 0)
-  const hasPayloads = waiting.some(({ group, oldest_ms: ms }) => ms > 0 && group in limits.slackMs)
+  const isArchive = (group: string) => group in limits.slackMs
+  const hasPayloads = waiting.some(({ group, oldest_ms: ms }) => ms > 0 && isArchive(group))
   const needed = ['ingress', 'process', 'sink', ...(hasJobs ? ['batch'] : []), ...(hasPayloads ? ['archive'] : [])]
-  const missing = needed.filter((role) => !roles.has(role))
-  return missing.map((role) => {
+  const isWaitedFor = (isOfRole: (group: string) => boolean) =>
+    waiting.some(({ group, oldest_ms: ms }) => ms > RESTART_MS && isOfRole(group))
+  const areEventsWaiting: Readonly<Record<string, () => boolean>> = {
+    process: () => isWaitedFor((group) => group === WORKERS),
+    sink: () => isWaitedFor((group) => group !== WORKERS && !isArchive(group)),
+  }
+  const named = new Set<SilentProcess>()
+  return needed.flatMap((role) => {
+    if (roles.has(role)) return []
+    const last = silent.find(({ process }) => process.roles.includes(role))
+    const cause = last === undefined || named.has(last) ? '' : `; ${silenceText(last)}`
+    if (last !== undefined) named.add(last)
     const text = `no process has the role ${role}`
-    // Without the others, accepted events wait: they count as stalled when they have waited too long.
-    return role === 'ingress' ? stalled('role-missing', `${text}: events are refused`) : warning('role-missing', text)
+    if (role === 'ingress') return stalled('role-missing', `${text}: events are refused${cause}`)
+    const stopsEvents = areEventsWaiting[role]
+    const isStalled = stopsEvents !== undefined && (last !== undefined || stopsEvents())
+    if (isStalled) return stalled('role-missing', `${text}: accepted events wait${cause}`)
+    // Without the others, jobs and the archive wait: they count as stalled when they have waited too long.
+    return warning('role-missing', `${text}${cause}`)
   })
+}
+
+function silenceText({ process: { pid, host, roles }, age_ms: ageMs }: SilentProcess): string {
+  return `process ${pid} on ${host} (${roles.join(', ')}) has not reported for ${ageText(ageMs)}`
 }
 
 function warnings(status: Found, redis: RedisStatus, nowMs: number): Fact[] {

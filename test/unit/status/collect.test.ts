@@ -25,7 +25,7 @@ function report(over: Partial<ReadReport> = {}): ReadReport {
     started_at: at,
     told_at: at,
   }
-  return { id: 'a', process, last_minute: {}, inserts: [], errors: [], skew_ms: 0, ...over }
+  return { id: 'a', process, last_minute: {}, inserts: [], errors: [], skew_ms: 0, age_ms: 0, ...over }
 }
 
 function sources(over: Partial<StatusSources> = {}): StatusSources {
@@ -184,6 +184,50 @@ test('each problem that needs an operator has a verdict', async () => {
   assert.equal((await verdict({ reports: lone })).text, 'warning: no process has the role process')
   const deaf = async () => [report({ process: { ...process, roles: ['process', 'sink'] } })]
   assert.equal((await verdict({ reports: deaf })).text, 'stalled: no process has the role ingress: events are refused')
+})
+
+test('a role of the pipeline that no process has is a warning during a restart, and stalled once events wait or its process hangs', async () => {
+  const { process } = report()
+  const others = report({ process: { ...process, roles: ['ingress', 'batch'] } })
+  const roles = ['process', 'sink', 'archive']
+  const hangs = (age_ms: number, pid = 4148) => report({ process: { ...process, pid, roles }, age_ms })
+  const verdict = async (reports: ReadReport[], waits: Readonly<Record<string, number>> = {}) => {
+    const entries = { stream: 'intake', partition: 0, lag_entries: 1, pending_entries: 0, waiting_events: 1 }
+    const streams = Object.entries(waits).map(([group, oldest_ms]) => {
+      return { ...entries, lane: 'live' as const, group, oldest_ms }
+    })
+    const pipeline = async () => ({ streams, dead_letters: 0 })
+    return (await collectStatus(sources({ pipeline, reports: async () => reports }), LIMITS, NOW)).verdict
+  }
+  const missing = 'no process has the role'
+  assert.equal((await verdict([others])).text, `warning: ${missing} process; ${missing} sink`)
+  assert.equal((await verdict([others], { process: 19_000 })).level, 'warning')
+  assert.equal(
+    (await verdict([others], { process: 21_000 })).text,
+    `stalled: ${missing} process: accepted events wait; ${missing} sink`,
+  )
+  assert.equal(
+    (await verdict([others], { clickhouse: 21_000 })).text,
+    `stalled: ${missing} sink: accepted events wait; ${missing} process`,
+  )
+  // The newest of several reports is that of the last process.
+  assert.equal(
+    (await verdict([hangs(400_000, 17), others, hangs(25_000)])).text,
+    `stalled: ${missing} process: accepted events wait; process 4148 on h (process, sink, archive) has not reported for 25.0 s; ${missing} sink: accepted events wait`,
+  )
+  assert.equal((await verdict([report(), hangs(25_000)])).level, 'ok')
+  assert.match((await verdict([hangs(25_000)])).text, /^stalled: no process of ipid has reported/)
+})
+
+test('a process that does not report any more counts in nothing else', async () => {
+  const { process } = report()
+  const silent = report({
+    ...{ process: { ...process, pid: 2 }, age_ms: 21_000, skew_ms: 7_200_000, last_minute: { stored: 5 } },
+    errors: [{ level: 'error', process: 'sink', message: 'm', times: 1, at: new Date(NOW).toISOString() }],
+  })
+  const status = await collectStatus(sources({ reports: async () => [report(), silent] }), LIMITS, NOW)
+  assert.equal(status.verdict.level, 'ok')
+  assert.deepEqual([status.last_minute.stored, status.processes.map(({ pid }) => pid)], [0, [1]])
 })
 
 test('a system that takes no events, or finishes none, is stalled and never ok', async () => {

@@ -80,22 +80,28 @@ const FUNCTIONS = new Set([
   'by',
   'absent',
   'or',
+  'unless',
+  'on',
 ])
 
-/** The parts of an expression: metrics, and labels with the requested values. */
+/** The parts of an expression: metrics, and labels of each with the requested values. */
 function namesIn(expr: string) {
-  const selectors = [...expr.matchAll(/\{([^}]*)\}/g)].flatMap(([, list]) => [
-    ...list!.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g),
-  ])
+  const selectors = [...expr.matchAll(/(\w+)\{([^}]*)\}/g)].flatMap(([, metric, list]) =>
+    [...list!.matchAll(/(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"/g)].map(([, label, value]) => ({
+      metric: metric!,
+      label: label!,
+      value: value!,
+    })),
+  )
   const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) => list!.split(/,\s*/))
   const bare = expr
-    .replace(/\{[^}]*\}|\[[^\]]*\]|\bby \([^)]*\)|"[^"]*"/g, ' ')
+    .replace(/\{[^}]*\}|\[[^\]]*\]|\b(?:by|on) \([^)]*\)|"[^"]*"/g, ' ')
     .match(/[a-z_][a-z0-9_]*/gi)!
     .filter((word) => !FUNCTIONS.has(word))
   return {
     metrics: [...new Set(bare)],
-    labels: [...grouped, ...selectors.map(([, label]) => label!)],
-    groups: selectors.filter(([, label]) => label === 'group').map(([, , value]) => value!),
+    selectors,
+    groups: selectors.filter(({ label }) => label === 'group').map(({ value }) => value),
     grouped,
   }
 }
@@ -111,11 +117,12 @@ test('every metric and label of the dashboard and the alert rules exists', async
   assert.ok(queries.length > 40)
   for (const { where, expr, text } of queries) {
     assert.equal(expr.split('(').length, expr.split(')').length, `${where}: ${expr}`)
-    const { metrics, labels, groups: asked, grouped } = namesIn(expr)
+    const { metrics, selectors, groups: asked, grouped } = namesIn(expr)
     assert.ok(metrics.length > 0, where)
     for (const metric of metrics) {
       const its = existing.get(metric)
       assert.ok(its, `${where}: there is no metric ${metric}`)
+      const labels = [...grouped, ...selectors.filter((one) => one.metric === metric).map(({ label }) => label)]
       for (const label of labels) assert.ok(its.has(label), `${where}: ${metric} has no label ${label}`)
     }
     for (const group of asked)
@@ -127,7 +134,7 @@ test('every metric and label of the dashboard and the alert rules exists', async
     const named = [...text.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map(([, label]) => label!)
     const left =
       grouped.length > 0 || /\b(?:max|min|sum|count|absent)\(/.test(expr) ? [...grouped] : ['instance', 'job']
-    if (/\babsent\(/.test(expr)) left.push(...labels)
+    if (/\babsent\(/.test(expr)) left.push(...selectors.map(({ label }) => label))
     for (const label of named) assert.ok(left.includes(label), `${where}: ${label} is not left`)
   }
 })

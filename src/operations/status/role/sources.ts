@@ -70,7 +70,7 @@ export function statusSources({
     days: async () => daysStatus(await new RedisDaysRecords(redis).read(), clock.now()),
     redis: () => readServers(redis),
     dedup: () => readDedup(redis, pipeline, clock.now()),
-    reports: () => new RedisReports(redis).read(),
+    reports: () => new RedisReports(redis).readAll(),
     retention: () => readRetention(redis),
     damage: () => readDamage(redis),
     ...(clickhouseUrl && { clickhouse: () => clickhouseStatus(clickhouseUrl) }),
