@@ -292,7 +292,7 @@ function unknownPerson(): InputError {
 export function validName(text: string): string {
   const name = readDisplayName(text, "a person's name", NAME_CHARS_MAX).replace(/\s+/g, ' ')
   if (isReservedName(name))
-    throw new InputError(`"${name}" is the author of changes that ipid makes: choose another name`)
+    throw new InputError(`"${name}" is a name that ipid itself uses: choose another one`)
   return name
 }
 

@@ -74,16 +74,21 @@ for (const [kind, read] of Object.entries(READERS)) {
 
 test('a name is trimmed, and bounded', () => {
   assert.equal(readDisplayName('  Keen ', 'a name', 4), 'Keen')
-  for (const name of ['', '  ', 'Keenly']) {
+  for (const name of ['', '  ', '\u3164', '\u2800 \u115f', 'Keenly']) {
     assert.throws(() => readDisplayName(name, 'a name', 4), /^InputError: a name must be one line of 1 to 4 characters/)
   }
 })
 
 test('no person is called like an author of changes that is no person', () => {
-  for (const name of ['HubSpot', ' hubspot ', 'command  line', 'Command Line'])
-    assert.throws(
-      () => validName(name),
-      /^InputError: ".*" is the author of changes that ipid makes: choose another name$/,
-    )
+  for (const name of [
+    'HubSpot',
+    ' hubspot ',
+    'command  line',
+    'Command Line',
+    'An  operator',
+    'ＡＤＭＩＮ',
+    'ipid support',
+  ])
+    assert.throws(() => validName(name), /^InputError: ".*" is a name that ipid itself uses: choose another one$/)
   assert.equal(validName('HubSpot Admin'), 'HubSpot Admin')
 })
