@@ -102,7 +102,7 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     // From here on time passes only when it is told to.
     await page.clock.pauseAt(Date.now() + 60_000)
     const types = async (text: string) => {
-      await main.getByLabel('Search').fill(text)
+      await main.getByRole('searchbox', { name: 'Search' }).fill(text)
       await page.clock.runFor(400)
       await main.getByRole('button', { name: `Remove Search: ${text}`, exact: true }).waitFor()
     }
