@@ -34,12 +34,12 @@ test('a member has the companies of a segment written every Monday, and finds th
     await page.getByRole('menuitem', { name: entry }).click()
   }
 
-  await t.test('the page names the settings of an operator, and a new export needs a segment', async () => {
+  await t.test('the page says whom to ask for a bucket, and a new export needs a segment', async () => {
     await page.getByRole('link', { name: 'Exports' }).click()
     await main.getByText('There is no export yet').waitFor()
-    await main.getByText('an operator sets ARCHIVE_URL').waitFor()
-    // The folder of the machine is for operators.
-    assert.equal(await main.getByText(site.dir).count(), 0)
+    await main.getByText('Ask your operator if they should go to a bucket.').waitFor()
+    // Settings and the folder of the machine are for operators.
+    for (const text of ['ARCHIVE_URL', site.dir]) assert.equal(await main.getByText(text).count(), 0)
     await assertAccessible()
     await main.getByRole('link', { name: 'New export' }).click()
     await main.getByText('There is no segment yet').waitFor()

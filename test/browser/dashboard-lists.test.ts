@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import type { Request } from 'playwright-core'
 import { sharedChromium } from '../support/chromium.ts'
 import { fetchClickHouse } from '../support/fetch-clickhouse.ts'
 import { openAsMember, ran } from '../support/member-page.ts'
@@ -74,6 +76,58 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     await status('10 companies')
     assert.equal(await main.getByRole('button', { name: 'Hide', exact: true }).count(), 0)
     assert.equal(await main.getByRole('checkbox', { checked: true }).count(), 0)
+  })
+
+  await t.test('filters that leave nothing are counted when typing rests, and old counts are cancelled', async (t) => {
+    const { page, assertClean } = await openAsMember(t, browser, shared, { tenant: TENANT, name: 'Noa' })
+    const main = page.getByRole('main')
+    const counts = { asked: [] as string[], cancelled: [] as string[] }
+    const note = (list: string[]) => (request: Request) => {
+      const { pathname, searchParams } = new URL(request.url())
+      if (pathname.endsWith('/companies') && searchParams.get('limit') === '1') {
+        list.push(searchParams.get('search') ?? '')
+      }
+    }
+    page.on('request', note(counts.asked))
+    page.on('requestfailed', note(counts.cancelled))
+    await page.clock.install()
+    await page.goto(at('companies?visits=900&visits_max=0&q=none'))
+    // The label of both is Visits.
+    const [least, most] = ['at least 900', 'at most 0'].map((words) =>
+      main.getByRole('button', { name: `Remove Visits: ${words}` }),
+    )
+    await least!.waitFor()
+    await most!.waitFor()
+    await until(async () => (await main.getByText('still none').count()) === 3)
+    // From here on time passes only when it is told to.
+    await page.clock.pauseAt(Date.now() + 60_000)
+    const types = async (text: string) => {
+      await main.getByRole('searchbox', { name: 'Search' }).fill(text)
+      await page.clock.runFor(400)
+      await main.getByRole('button', { name: `Remove Search: ${text}`, exact: true }).waitFor()
+    }
+    const rests = () => page.clock.runFor(1_000)
+    // The count without the search stays as it is, whatever is typed.
+    const holdsBoth = (list: readonly string[], text: string) => until(() => isDeepStrictEqual(list, [text, text]))
+    counts.asked.length = 0
+    for (const text of ['a', 'ab', 'abc']) await types(text)
+    assert.deepEqual(counts.asked, [])
+    assert.equal(await main.getByText('still none').count(), 1, 'no count of an earlier text')
+    // Counts that take long.
+    await page.route('**/companies?*limit=1', () => {})
+    await rests()
+    await holdsBoth(counts.asked, 'abc')
+    await types('abcd')
+    await holdsBoth(counts.cancelled, 'abc')
+    await page.unroute('**/companies?*limit=1')
+    counts.asked.length = 0
+    await rests()
+    await holdsBoth(counts.asked, 'abcd')
+    await until(async () => (await main.getByText('still none').count()) === 3)
+    await least!.click()
+    await least!.waitFor({ state: 'detached' })
+    await most!.waitFor()
+    assertClean()
   })
 
   await t.test('back returns to the row that was opened', async () => {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { BrowserContext } from 'playwright-core'
 import { EnvelopeState, identityOf } from '../../src/pipeline/event/envelope.ts'
+import { withResolvers } from '../../src/run/with-resolvers.ts'
 import { connectRedis } from '../../src/stores/redis/connect.ts'
 import { sharedChromium } from '../support/chromium.ts'
 import { writeLetter } from '../support/dead-letters.ts'
@@ -50,6 +52,7 @@ test('events and the system are shown live, and dead letters are decided', { ski
   assert.equal(await page.getByRole('button', { name: 'Pause' }).count(), 0, 'without an event nothing is paused')
   assert.equal(await page.getByRole('main').getByRole('searchbox').count(), 0, 'and nothing is filtered')
   await operator.assertAccessible()
+  await checkFirstRead(context, origin)
   const rows = page.getByRole('row')
   await until(async () => {
     await send(ready.api_key!, 'page_view', '8.8.8.8', '81.2.0.7', '10.0.0.1', 'nonsense')
@@ -189,6 +192,27 @@ test('events and the system are shown live, and dead letters are decided', { ski
   assert.equal((await started.ended).code, 0)
   assert.ok(!started.stderr().includes('requests were cut off') && !started.stdout().includes('requests were cut off'))
 })
+
+/** Live without an event says that it loads, and why it could not. */
+async function checkFirstRead(context: BrowserContext, origin: string): Promise<void> {
+  const { page, assertClean } = await openWatched(context, origin)
+  const main = page.getByRole('main')
+  const answered = withResolvers()
+  await page.route('**/companies/version', async (route) => {
+    await answered.promise
+    await route.fulfill({ status: 503, json: { detail: 'the answer took too long' } })
+  })
+  await page.goto(`${origin}/t/demo/live`)
+  await main.getByRole('status').getByText('Loading').waitFor()
+  answered.resolve()
+  await main.getByText('The answer took too long.').waitFor()
+  await page.unroute('**/companies/version')
+  await main.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('heading', { name: 'Events appear here as they arrive' }).waitFor()
+  assert.equal(await main.getByRole('alert').count(), 0)
+  assertClean([503])
+  await page.close()
+}
 
 test('the System page shows the Redis that Sentinel names, and follows a fail-over', { skip }, async (t) => {
   if (typeof browser === 'string') return

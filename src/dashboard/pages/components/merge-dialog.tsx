@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
 import type { CompanyCorrection } from '../../../../schemas/dashboard/corrections.ts'
 import { Button } from '../design/button.tsx'
@@ -11,6 +11,7 @@ import { SEARCH_CHARS_MAX } from '../lib/company-view.ts'
 import { correct } from '../lib/corrections.ts'
 import { useAction } from '../lib/use-action.ts'
 import { useData } from '../lib/use-data.ts'
+import { useRested } from '../lib/use-rested.ts'
 import { TEXTS } from '../texts/texts.ts'
 
 const texts = TEXTS.components.mergeDialog
@@ -38,13 +39,9 @@ const CHOSEN_SHOWN = 20
 /** Asks for the company that the others are merged into: one of them, or one that a search finds. */
 export function MergeDialog({ tenant, companies, correction, changed, onClose }: MergeDialogProps) {
   const [typed, setTyped] = useState('')
-  const [search, setSearch] = useState('')
+  const search = useRested(typed.trim(), '', TYPED_MS)
   const [target, setTarget] = useState<Named>()
   const saving = useAction()
-  useEffect(() => {
-    const timer = setTimeout(() => setSearch(typed.trim()), TYPED_MS)
-    return () => clearTimeout(timer)
-  }, [typed])
   const [only] = companies
   const isOne = companies.length === 1
   const ids = new Set(companies.map(({ company_id }) => company_id))

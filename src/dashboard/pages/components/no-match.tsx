@@ -9,6 +9,8 @@ const texts = TEXTS.components.noMatch
 
 /** A filter that leaves nothing, alone or with others. */
 export interface RemovableFilter {
+  /** As in `ActiveFilter`. Unlike the label, no other filter has it. */
+  readonly name: string
   readonly label: string
   /** Its value, in words. */
   readonly words: string
@@ -30,8 +32,8 @@ export function NoMatch({ title, filters, children }: NoMatchProps) {
   return (
     <EmptyState icon={SearchX} title={title}>
       <p>{texts.about(filters.length)}</p>
-      {filters.map(({ label, words, onRemove, left }) => (
-        <Row key={label} gap={2}>
+      {filters.map(({ name, label, words, onRemove, left }) => (
+        <Row key={name} gap={2}>
           <Button size="s" icon={X} aria-label={texts.remove(label, words)} onClick={onRemove}>
             {texts.filter(label, words)}
           </Button>

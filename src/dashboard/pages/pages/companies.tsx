@@ -27,6 +27,7 @@ import { Popover } from '../design/popover.tsx'
 import type { DayRange } from '../design/ranges.ts'
 import { Loading } from '../design/skeleton.tsx'
 import { type ActiveFilter, activeFilters } from '../lib/active-filters.ts'
+import { queryText } from '../lib/api.ts'
 import {
   type Column,
   columnsChange,
@@ -48,6 +49,7 @@ import { sharedOf } from '../lib/segment-view.ts'
 import { changed, type UrlChange, useUrlState } from '../lib/url-state.ts'
 import { useChoices, useCompanies, useDetails, useFrozenRows } from '../lib/use-companies.ts'
 import { useData } from '../lib/use-data.ts'
+import { useRested } from '../lib/use-rested.ts'
 import { TEXTS } from '../texts/texts.ts'
 
 const texts = TEXTS.companies.list
@@ -265,7 +267,8 @@ function Nothing({ tenant, state, active, hasDays, set }: NothingProps) {
     return (
       <NoMatch
         title={texts.noMatch}
-        filters={active.map(({ label, words, clear }, i) => ({
+        filters={active.map(({ name, label, words, clear }, i) => ({
+          name,
           label,
           words,
           onRemove: () => set(clear),
@@ -295,11 +298,16 @@ function Nothing({ tenant, state, active, hasDays, set }: NothingProps) {
 /** Each count is a query, and a link may have any number of filters. */
 const COUNTED_FILTERS = 4
 
-/** How many companies there are without one of the filters. */
+/** Filters that change faster are not counted. */
+const REST_MS = 1_000
+
+/** How many companies there are without one of the filters. Asked when the filters rest; a change cancels what was asked. */
 function Without({ tenant, state, clear }: Pick<NothingProps, 'tenant' | 'state'> & Pick<ActiveFilter, 'clear'>) {
   const view = viewOf(changed(state, clear))
-  const { value } = useData<CompaniesPage>(`/api/tenants/${tenant}/companies`, { ...view, limit: 1 })
-  return value && texts.without(value.total)
+  const address = `/api/tenants/${tenant}/companies${queryText({ ...view, limit: 1 })}`
+  const isRested = useRested(address, undefined, REST_MS) === address
+  const { value, of } = useData<CompaniesPage>(isRested ? address : undefined)
+  return value !== undefined && of === address && texts.without(value.total)
 }
 
 interface ColumnChoiceProps {

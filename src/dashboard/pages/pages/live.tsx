@@ -10,9 +10,10 @@ import { Button } from '../design/button.tsx'
 import { TextInput } from '../design/field.tsx'
 import { Fold } from '../design/fold.tsx'
 import { Grow, Row, Stack, Text } from '../design/layout.tsx'
-import { EmptyState } from '../design/notice.tsx'
+import { EmptyState, Problem } from '../design/notice.tsx'
 import { Page } from '../design/page.tsx'
 import { Pulse } from '../design/pulse.tsx'
+import { Loading } from '../design/skeleton.tsx'
 import { Table } from '../design/table.tsx'
 import { Segmented } from '../design/tabs.tsx'
 import { companyPath } from '../lib/company-links.ts'
@@ -106,8 +107,11 @@ function Following({ tenant }: { readonly tenant: string }) {
         <NoMatch
           title={texts.noMatch}
           filters={[
-            ...(text === '' ? [] : [{ label: texts.text, words: text, onRemove: () => change({ text: '' }, true) }]),
+            ...(text === ''
+              ? []
+              : [{ name: 'text', label: texts.text, words: text, onRemove: () => change({ text: '' }, true) }]),
             ...STATUSES.filter(({ value }) => value !== '' && value === status).map(({ label }) => ({
+              name: 'status',
               label: TEXTS.words.fields.status,
               words: label,
               onRemove: () => change({ status: '' }, true),
@@ -148,8 +152,8 @@ function holds(event: TailEvent, text: string): boolean {
 
 /** Says what comes here, to a workspace without an event also the next step. */
 function Nothing({ tenant }: { readonly tenant: string }) {
-  const { value } = useData<CompaniesVersion>(`/api/tenants/${tenant}/companies/version`)
-  if (value === undefined) return null
+  const { value, error, reload } = useData<CompaniesVersion>(`/api/tenants/${tenant}/companies/version`)
+  if (value === undefined) return error === undefined ? <Loading /> : <Problem error={error} onRetry={reload} />
   if (value.version === NO_EVENTS) {
     return <DayZero tenant={tenant} icon={Radio} title={texts.dayZero} about={texts.aboutDayZero} />
   }

@@ -1,6 +1,6 @@
 import './jump.css'
 import { Building2, ListFilter, type LucideIcon, Settings } from 'lucide-preact'
-import { useEffect, useId, useLayoutEffect, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import type { CompaniesPage } from '../../../../schemas/dashboard/companies.ts'
 import { Dialog } from '../design/dialog.tsx'
@@ -10,6 +10,7 @@ import { companyPath } from '../lib/company-links.ts'
 import { segmentPath } from '../lib/segment-view.ts'
 import { useSegments } from '../lib/segments.ts'
 import { useData } from '../lib/use-data.ts'
+import { useRested } from '../lib/use-rested.ts'
 import { useVisiblePages } from '../lib/visible-pages.ts'
 import { TEXTS } from '../texts/texts.ts'
 
@@ -130,7 +131,7 @@ function Search({ tenant, onDone }: { readonly tenant: string | undefined; reado
 /** Pages first, because their names are short, then segments and companies. */
 function usePlaces(tenant: string | undefined, text: string): { places: readonly Place[]; isLoading: boolean } {
   const { segments = [] } = useSegments()
-  const asked = usePaused(text)
+  const asked = useRested(text, text, PAUSE_MS)
   const { value, isLoading } = useData<CompaniesPage>(
     tenant === undefined || asked === '' ? undefined : `/api/tenants/${tenant}/companies`,
     { search: asked, limit: COMPANIES_MAX },
@@ -161,13 +162,4 @@ function usePlaces(tenant: string | undefined, text: string): { places: readonly
     places: [...pages.slice(0, PAGES_MAX), ...saved.slice(0, SEGMENTS_MAX), ...companies],
     isLoading: text !== '' && (asked !== text || isLoading),
   }
-}
-
-function usePaused(text: string): string {
-  const [paused, setPaused] = useState(text)
-  useEffect(() => {
-    const timer = window.setTimeout(() => setPaused(text), PAUSE_MS)
-    return () => window.clearTimeout(timer)
-  }, [text])
-  return paused
 }
