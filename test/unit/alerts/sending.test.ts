@@ -241,7 +241,7 @@ test('a mailer that could not begin works for the next mail', async (t) => {
 })
 
 test('a webhook to a server with a certificate of its own says why, and names no setting', async (t) => {
-  // The port behind it is never reached: the certificate is refused before.
+  // The port after it is never reached: the certificate is refused before.
   const port = await startTls(t, await selfSigned(await temporaryFolder(t)), 1)
   const addresses: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }]
   const sent = post(new URL(`https://localhost:${port}/`), { headers: {}, body: '{}', addresses, signal: NEVER })
