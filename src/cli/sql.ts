@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { Command } from 'commander'
 import { shown } from '../config/values.ts'
-import { causeText } from '../run/cause-text.ts'
+import { causeWithRemedy } from '../run/cause-text.ts'
 import { InputError, StartupError } from '../run/errors.ts'
 import { joinedLines } from '../run/visible-text.ts'
 import type { CliContext } from '../terminal/context.ts'
@@ -96,7 +96,7 @@ async function post(url: string, statement: string, format: string): Promise<Res
   try {
     return await fetch(target, { method: 'POST', body: statement, headers })
   } catch (error) {
-    throw new StartupError(`cannot reach ClickHouse at ${shown(url)}: ${causeText(error)}`)
+    throw new StartupError(`cannot reach ClickHouse at ${shown(url)}: ${causeWithRemedy(error)}`)
   }
 }
 

@@ -11,6 +11,13 @@ export const HTTP_ENGINES = ['auto', 'uWebSockets.js', 'node:http'] as const
 const PORT_MAX = 65_535
 const DAY_MS = 86_400_000
 const CLICKHOUSE_MEMORY_BYTES_MIN = 512 * 2 ** 20
+/** The largest values of settings that `ipid plan` prints. */
+export const SETTINGS_MAX = {
+  intakeHighWaterEvents: 1_000_000_000,
+  partitions: 1_024,
+  ingressProcesses: 64,
+  sinkShares: 64,
+} as const
 
 /**
  * Every setting, except those that sources and sinks declare. Flags, `--help`, the table in README.md beside this file, and
@@ -328,14 +335,14 @@ export const SETTINGS = {
     'n',
     '4',
     'partitions of the streams; fixed at the first start on a Redis, changed by a backup and a restore',
-    integer(1, 1_024),
+    integer(1, SETTINGS_MAX.partitions),
   ),
   ingressProcesses: setting(
     'INGRESS_PROCESSES',
     'n',
     '1',
     'ingress processes that share the port (Linux)',
-    integer(1, 64),
+    integer(1, SETTINGS_MAX.ingressProcesses),
   ),
   portShared: setting(
     'PORT_SHARED',
@@ -369,7 +376,7 @@ export const SETTINGS = {
     'INTAKE_HIGH_WATER_EVENTS',
     'n',
     'events that may wait in the pipeline; above it intake answers 429; unset: 2000000, as pipelines/ declares',
-    integer(1_000, 1_000_000_000),
+    integer(1_000, SETTINGS_MAX.intakeHighWaterEvents),
   ),
   stallMs: setting(
     'STALL_MS',
@@ -404,7 +411,7 @@ export const SETTINGS = {
     'n',
     '1',
     'sinks that insert concurrently, each from its own partitions; at most PARTITIONS; must be the same for all processes',
-    integer(1, 64),
+    integer(1, SETTINGS_MAX.sinkShares),
   ),
   redisStartMs: setting(
     'REDIS_START_MS',

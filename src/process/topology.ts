@@ -1,7 +1,7 @@
 import { shown } from '../config/values.ts'
 import { version } from '../config/version.ts'
 import { agreeOnPartitions } from '../pipeline/streams/topology.ts'
-import { causeText } from '../run/cause-text.ts'
+import { causeWithRemedy } from '../run/cause-text.ts'
 import { StartupError, throwLater, UnavailableError } from '../run/errors.ts'
 import { pause, retry } from '../run/loop.ts'
 import type { Service } from '../run/service.ts'
@@ -70,7 +70,7 @@ async function untilRedisAnswers({ shared, config }: ProcessContext, signal: Abo
   } catch (error) {
     const where = redisUrl === undefined ? 'Redis' : `Redis at ${JSON.parse(shown(redisUrl))}`
     const limit = `within ${redisStartMs / 1_000} s (REDIS_URL, REDIS_START_MS)`
-    throw new StartupError(`${where} does not answer ${limit}: ${causeText(cause ?? error)}`)
+    throw new StartupError(`${where} does not answer ${limit}: ${causeWithRemedy(cause ?? error)}`)
   } finally {
     answered.abort()
     shared.off('error', note)

@@ -12,14 +12,23 @@ interface Wrapping {
   readonly lastNodeError?: unknown
 }
 
-/** The message of the innermost error, for example `connect ECONNREFUSED 127.0.0.1:6379`. That of a failed TLS handshake has its remedy. */
+/** The message of the innermost error, for example `connect ECONNREFUSED 127.0.0.1:6379`, or why a TLS handshake failed. It names no setting, so tenants may read it. */
 export function causeText(error: unknown): string {
   const tls = tlsProblemOf(error)
-  if (tls !== undefined) return `${tls.reason}: ${tls.remedy}`
+  if (tls !== undefined) return tls.reason
   const { message, code, cause, errors, lastNodeError } = error as Wrapping
   const inner = lastNodeError ?? cause ?? (Array.isArray(errors) ? errors[0] : undefined)
   if (inner instanceof Error) return causeText(inner)
   return plainWords(message) || String(code ?? 'unknown error')
+}
+
+/**
+ * As `causeText`, for operators: that of a failed TLS handshake is followed by its remedy, which names settings.
+ * @param setting the one with the address of the server
+ */
+export function causeWithRemedy(error: unknown, setting?: string): string {
+  const remedy = tlsProblemOf(error, setting)?.remedy
+  return remedy === undefined ? causeText(error) : `${causeText(error)}: ${remedy}`
 }
 
 /** Messages of libraries and servers, by a part of them, with the words for people. */

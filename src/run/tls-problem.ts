@@ -8,6 +8,7 @@ interface TlsError {
   readonly code?: unknown
   readonly cause?: unknown
   readonly errors?: unknown
+  readonly lastNodeError?: unknown
   readonly host?: unknown
   readonly cert?: { readonly subjectaltname?: unknown; readonly subject?: { readonly CN?: unknown } }
 }
@@ -34,7 +35,7 @@ export function tlsProblemOf(error: unknown, setting?: string): TlsProblem | und
 
 function problemOf(error: unknown): TlsProblem | undefined {
   if (!(error instanceof Error)) return undefined
-  const { code, cause, errors, host, cert } = error as TlsError
+  const { code, cause, errors, lastNodeError, host, cert } = error as TlsError
   if (UNKNOWN_AUTHORITY.has(code)) {
     return {
       reason: "the authority of the server's certificate is not known here",
@@ -65,7 +66,7 @@ function problemOf(error: unknown): TlsProblem | undefined {
       remedy: 'use its port for TLS, or redis:// or http://',
     }
   }
-  return problemOf(cause) ?? (Array.isArray(errors) ? problemOf(errors[0]) : undefined)
+  return problemOf(lastNodeError ?? cause) ?? (Array.isArray(errors) ? problemOf(errors[0]) : undefined)
 }
 
 /** `DNS:a.example, IP Address:10.0.0.1` → `a.example, 10.0.0.1` */

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import { isClusterUrl } from '../config/redis-url.ts'
 import { shown } from '../config/values.ts'
 import { version } from '../config/version.ts'
-import { causeText } from '../run/cause-text.ts'
+import { causeText, causeWithRemedy } from '../run/cause-text.ts'
 import { systemClock } from '../run/clock.ts'
 import { StartupError } from '../run/errors.ts'
 import { tlsProblemOf } from '../run/tls-problem.ts'
@@ -76,10 +76,12 @@ export async function readyWithin(client: RedisClient, url: string, connectMs: n
   const cause = await failureOf(client, connectMs)
   if (cause !== undefined) {
     const inner = isClusterUrl(url) ? await nodeFailure(url, cause) : cause
-    const reason = `${isClusterUrl(url) ? 'no node answers as one of a cluster: ' : ''}${causeText(inner)}`
-    const { reason: why, remedy } = tlsProblemOf(inner, 'REDIS_URL') ?? { reason, remedy: undefined }
-    const where = `cannot reach Redis at ${shown(url)}`
-    throw new StartupError(`${where}: ${reason}`, { cause: inner, reason: `${where}: ${why}`, remedy })
+    const where = `cannot reach Redis at ${shown(url)}${isClusterUrl(url) ? ': no node answers as one of a cluster' : ''}`
+    throw new StartupError(`${where}: ${causeWithRemedy(inner)}`, {
+      cause: inner,
+      reason: `${where}: ${causeText(inner)}`,
+      remedy: tlsProblemOf(inner, 'REDIS_URL')?.remedy,
+    })
   }
   await assertNoSentinel(client, url)
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../config/config.ts'
 import { shown } from '../../config/values.ts'
-import { causeText } from '../../run/cause-text.ts'
+import { causeWithRemedy } from '../../run/cause-text.ts'
 import { pause } from '../../run/loop.ts'
 import { PASSING } from '../../run/passing.ts'
 import { connectClickHouse } from '../../stores/clickhouse/client.ts'
@@ -55,7 +55,10 @@ async function watch({ name, setting, url, probe }: AwaitedStore, log: Logger, s
   let sayAtMs = startedMs + QUIET_MS
   let hasWarned = false
   while (!signal.aborted) {
-    const cause = await probe().then(() => undefined, causeText)
+    const cause = await probe().then(
+      () => undefined,
+      (error: unknown) => causeWithRemedy(error),
+    )
     if (signal.aborted) return
     if (cause === undefined) {
       if (hasWarned) log.info(`${where} answers`)

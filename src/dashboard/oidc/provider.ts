@@ -8,6 +8,7 @@ import { BackpressureError } from '../../run/errors.ts'
 import { isLoopbackHost } from '../../run/loopback.ts'
 import { TenantSlots } from '../../run/tenant-slots.ts'
 import { timeLimit } from '../../run/time-limit.ts'
+import { tlsProblemOf } from '../../run/tls-problem.ts'
 import type { OidcAccount } from '../server/people.ts'
 import { OidcRefusal } from './refusal.ts'
 
@@ -48,8 +49,15 @@ const METADATA_MS = 3_600_000
 const SUBJECT_CHARS_MAX = 255
 
 /** The provider gave no usable answer. */
-class NoAnswerError extends Error {
+export class NoAnswerError extends Error {
   override name = 'NoAnswerError'
+  /** For operators: it names settings. */
+  readonly remedy: string | undefined
+
+  constructor(message: string, remedy?: string) {
+    super(message)
+    this.remedy = remedy
+  }
 }
 
 type Client = typeof import('openid-client')
@@ -236,7 +244,7 @@ export class OidcProvider {
     } catch (error) {
       if (error instanceof NoAnswerError) throw error
       const reason = limit.aborted ? `no answer within ${answerMs / 1_000} s` : causeText(error)
-      throw new NoAnswerError(`${url.origin}: ${reason}`)
+      throw new NoAnswerError(`${url.origin}: ${reason}`, tlsProblemOf(error)?.remedy)
     }
   }
 

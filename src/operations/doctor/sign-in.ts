@@ -1,4 +1,4 @@
-import { OidcProvider, oidcOptionsOf } from '../../dashboard/oidc/provider.ts'
+import { NoAnswerError, OidcProvider, oidcOptionsOf } from '../../dashboard/oidc/provider.ts'
 import { causeText } from '../../run/cause-text.ts'
 import { ANSWER_MS, type Finding, findingsOf, type Subject } from './finding.ts'
 
@@ -14,7 +14,10 @@ export async function checkSignIn({ config, roles }: Subject): Promise<Finding[]
     found.push(fine(`${issuer} answers; it must know the redirect URI ${redirectUri}`))
   } catch (error) {
     const why = 'Nobody signs in with it. Links by e-mail and of "./ipid dashboard" work.'
-    const remedy = `check OIDC_ISSUER: ${issuer.replace(/\/$/, '')}/.well-known/openid-configuration must answer this machine`
+    const tlsRemedy = error instanceof NoAnswerError ? error.remedy : undefined
+    const remedy =
+      tlsRemedy ??
+      `check OIDC_ISSUER: ${issuer.replace(/\/$/, '')}/.well-known/openid-configuration must answer this machine`
     found.push(problem(`OIDC_ISSUER does not answer: ${causeText(error)}`, why, remedy))
   }
   if (config.dashboardUrl === undefined) {

@@ -1,18 +1,18 @@
+import type { SETTINGS_MAX } from '../../config/settings.ts'
 import { BUCKETS, CLAIM_GENERATIONS } from '../../pipeline/streams/seen-store.ts'
 import { COMPACT_MAX, claimBytes } from '../status/redis/dedup.ts'
 import {
   ALLOCATED_SHARE,
   ARCHIVE_BYTES,
-  CLICKHOUSE_MEMORY,
   CPU_US,
   DAY_BYTES,
   EVENT_BYTES,
   FILE_BYTES,
   HOME_CPU,
-  LIMITS,
   MEASURED_TO,
   ONE_MACHINE_MEMORY,
   REWRITTEN_CLAIM_BYTES,
+  SINK_EVENTS_PER_SECOND,
   WAITING_BYTES,
 } from './constants.ts'
 
@@ -39,8 +39,12 @@ export interface Limits {
   readonly dedupWindowMs: number
   /** Share of `maxmemory` above which intake closes. */
   readonly memoryShareMax: number
-  /** Memory of Redis in docker-compose.yml, bytes. */
+  /** The largest values of the settings. */
+  readonly settingsMax: typeof SETTINGS_MAX
+  /** `maxmemory` of Redis in docker-compose.yml, bytes. No plan has less. */
   readonly composeRedisBytes: number
+  /** Memory of ClickHouse in docker-compose.yml, bytes. No plan has less. */
+  readonly composeClickhouseBytes: number
 }
 
 /** What an installation of this traffic needs. Bytes, cores, seconds. */
@@ -71,7 +75,12 @@ export interface Plan {
   /** All of it on one machine. */
   readonly machine: { readonly cores: number; readonly memoryBytes: number; readonly diskBytes: number }
   /** How long Redis takes events while ClickHouse is down, seconds at the mean and the peak rate: by default (in Compose), and with `settings`. */
-  readonly buffer: { readonly byDefault: Buffered; readonly planned: Buffered }
+  readonly buffer: {
+    readonly byDefault: Buffered
+    readonly planned: Buffered
+    /** Whether INTAKE_HIGH_WATER_EVENTS is at its largest value, which is less than the outage wants. */
+    readonly isCapped: boolean
+  }
   readonly settings: {
     readonly partitions: number
     readonly sinkShares: number
@@ -100,7 +109,7 @@ const DAY_MS = DAY_SECONDS * 1_000
 /** The busiest minutes of a day against its mean: business hours of one part of the world, and a mailing. */
 export const PEAK_FACTOR = 4
 /** Cores are busy to this share at the peak. */
-const BUSY_SHARE = 0.6
+export const BUSY_SHARE = 0.6
 /** For merges. */
 const MERGE_CORES = 1
 /** Cores for pages are as many as answer Home in this time. */
@@ -111,10 +120,8 @@ export const MERGE_SHARE = 0.25
 /** A mean bucket is filled to this share, because the fullest ones hold more. */
 const BUCKET_FILL = 0.8
 const PARTITIONS_LEAST = 4
-const PARTITIONS_MOST = 1_024
 /** `auto-aof-rewrite-min-size` of docker-compose.yml and the embedded Redis. */
 const REWRITE_LEAST_BYTES = 512 * MB
-const REDIS_LEAST_BYTES = 256 * MB
 /** Redis beside its data: clients, streams in work, counters. */
 const REDIS_OTHER_BYTES = 64 * MB
 /** The kernel's, and cached files of ClickHouse. */
@@ -131,9 +138,11 @@ export function planFor(traffic: Traffic, limits: Limits): Plan {
   const storedEvents = keptPerDay * retentionDays
   const cpu = { ...cpuAt(peakPerSecond, traffic.eventsPerRequest), pages: pageCores(keptPerDay) }
   const partitions = partitionsFor(keptPerDay, limits)
-  const redis = redisFor(keptPerDay, partitions, outageHours, limits)
+  const wanted = (keptPerDay / 24) * outageHours * OUTAGE_SPARE
+  const waiting = Math.min(wanted, limits.settingsMax.intakeHighWaterEvents)
+  const redis = redisFor(keptPerDay, partitions, waiting, limits)
   const clickhouse = {
-    memoryBytes: clickhouseMemory(storedEvents),
+    memoryBytes: clickhouseMemory(storedEvents, limits),
     diskBytes: storedEvents * (EVENT_BYTES + DAY_BYTES) * (1 + MERGE_SHARE),
   }
   const archiveBytes = isArchived ? eventsPerDay * retentionDays * ARCHIVE_BYTES : 0
@@ -144,10 +153,7 @@ export function planFor(traffic: Traffic, limits: Limits): Plan {
     memoryBytes: ONE_MACHINE_MEMORY.loadMb * MB + redisMemoryBytes + clickhouse.memoryBytes + SYSTEM_BYTES,
     diskBytes: redis.diskBytes + clickhouse.diskBytes + archiveBytes,
   }
-  const highWaterEvents = Math.max(
-    limits.waitingEventsMax,
-    roundUp((keptPerDay / 24) * outageHours * OUTAGE_SPARE, 100_000),
-  )
+  const highWaterEvents = Math.max(limits.waitingEventsMax, roundUp(waiting, 100_000))
   const buffered = (waitingMax: number, maxMemoryBytes: number, ofPartitions: number): Buffered => {
     const { bytes } = claimsOf(keptPerDay, ofPartitions, limits)
     const room = Math.max(0, maxMemoryBytes * limits.memoryShareMax - bytes - REDIS_OTHER_BYTES)
@@ -160,15 +166,16 @@ export function planFor(traffic: Traffic, limits: Limits): Plan {
     buffer: {
       byDefault: buffered(limits.waitingEventsMax, limits.composeRedisBytes, PARTITIONS_LEAST),
       planned: buffered(highWaterEvents, redis.maxMemoryBytes, partitions),
+      isCapped: waiting < wanted,
     },
     settings: {
       ...{ partitions, highWaterEvents, redisMemoryBytes },
-      sinkShares: Math.max(1, Math.ceil(peakPerSecond / LIMITS.sinkEventsPerSecond)),
-      ingressProcesses: Math.max(1, Math.ceil(cpu.ingress / BUSY_SHARE)),
+      sinkShares: between(1, Math.ceil(peakPerSecond / SINK_EVENTS_PER_SECOND), limits.settingsMax.sinkShares),
+      ingressProcesses: between(1, Math.ceil(cpu.ingress / BUSY_SHARE), limits.settingsMax.ingressProcesses),
       redisMaxMemoryBytes: redis.maxMemoryBytes,
       clickhouseMemoryBytes: clickhouse.memoryBytes,
     },
-    tooMuch: reasonsToLeave(machine, peakPerSecond),
+    tooMuch: reasonsToLeave(machine, cpu.redis),
     beyond: beyondOf(peakPerSecond, storedEvents),
   }
 }
@@ -205,38 +212,38 @@ function generationOf(keptPerDay: number, { dedupWindowMs }: Limits): number {
 /** As few partitions as keep every hash of claims compact. */
 function partitionsFor(keptPerDay: number, limits: Limits): number {
   const needed = roundUp(generationOf(keptPerDay, limits) / (BUCKETS * COMPACT_MAX * BUCKET_FILL), PARTITIONS_LEAST)
-  return Math.min(PARTITIONS_MOST, Math.max(PARTITIONS_LEAST, needed))
+  return between(PARTITIONS_LEAST, needed, limits.settingsMax.partitions)
 }
 
-function redisFor(keptPerDay: number, partitions: number, outageHours: number, limits: Limits): Plan['redis'] {
+function redisFor(keptPerDay: number, partitions: number, waiting: number, limits: Limits): Plan['redis'] {
   const { claims, bytes } = claimsOf(keptPerDay, partitions, limits)
-  const waiting = (keptPerDay / 24) * outageHours * OUTAGE_SPARE
   const waitingBytes = waiting * WAITING_BYTES
   const needed = (bytes + waitingBytes + REDIS_OTHER_BYTES) / limits.memoryShareMax
   const rewritten = claims * REWRITTEN_CLAIM_BYTES
   return {
     ...{ claims, claimBytes: bytes, waitingBytes },
-    maxMemoryBytes: Math.max(REDIS_LEAST_BYTES, roundUp(needed, needed > 4 * GB ? GB : 256 * MB)),
+    maxMemoryBytes: Math.max(limits.composeRedisBytes, roundUp(needed, needed > 4 * GB ? GB : 256 * MB)),
     // The file grows to twice its size after the last rewrite, and the next one is beside it until it is complete.
     diskBytes: Math.max(REWRITE_LEAST_BYTES, 2 * rewritten) + rewritten + waiting * FILE_BYTES,
   }
 }
 
-/** While Redis rewrites its file, it copies the pages that change. */
+/** As in docker-compose.yml, 2500m for 1gb: a rewrite of its file may copy all that Redis holds, and connections come on top. */
 function memoryAround(maxMemoryBytes: number): number {
-  return maxMemoryBytes * 1.25 + 512 * MB
+  return 2 * maxMemoryBytes + 452 * MB
 }
 
-/** 1 GiB was enough for the pages of 10 million events: bench/results.md. So twice that, and above a billion events more with each. */
-function clickhouseMemory(storedEvents: number): number {
-  const most = 32 * GB
-  const least = Math.max(2 * GB, roundUp(2 * CLICKHOUSE_MEMORY.loadMb * MB, GB))
-  return Math.min(most, Math.max(least, roundUp((2 * GB * storedEvents) / 1e9, 2 * GB)))
+/** 1 GiB was enough for the pages of 10 million events: bench/results.md. More was not measured: from two billion events on, it grows with them. */
+function clickhouseMemory(storedEvents: number, { composeClickhouseBytes }: Limits): number {
+  return between(composeClickhouseBytes, roundUp((2 * GB * storedEvents) / 1e9, 2 * GB), 32 * GB)
 }
 
-function reasonsToLeave({ cores, memoryBytes, diskBytes }: Plan['machine'], peakPerSecond: number): string[] {
+function reasonsToLeave({ cores, memoryBytes, diskBytes }: Plan['machine'], redisCores: number): string[] {
   const reasons: string[] = []
-  if (peakPerSecond > LIMITS.redisEventsPerSecond) reasons.push('one core of Redis is not enough: use a Redis Cluster')
+  if (redisCores > BUSY_SHARE) {
+    const share = Math.round(BUSY_SHARE * 100)
+    reasons.push(`Redis uses one core, which would be busy to more than ${share} % at the peak: use a Redis Cluster`)
+  }
   if (cores > MACHINE.cores)
     reasons.push(`it needs ${cores} cores: put the roles and the stores on machines of their own`)
   if (memoryBytes > MACHINE.memoryBytes) {
@@ -253,6 +260,10 @@ function beyondOf(peakPerSecond: number, storedEvents: number): string[] {
   if (peakPerSecond > MEASURED_TO.eventsPerSecond) beyond.push('CPU, above 110,000 events a second')
   if (storedEvents > MEASURED_TO.storedEvents) beyond.push('memory and time of pages, above 100 million stored events')
   return beyond
+}
+
+function between(least: number, value: number, most: number): number {
+  return Math.min(most, Math.max(least, value))
 }
 
 function roundUp(value: number, step: number): number {

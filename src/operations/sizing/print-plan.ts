@@ -1,6 +1,6 @@
 import { printLine, printTable } from '../../terminal/print.ts'
 import { CLICKHOUSE_MEMORY, ROLE_MEMORY } from './constants.ts'
-import { HOME_SECONDS, MERGE_SHARE, PEAK_FACTOR, type Plan } from './plan.ts'
+import { BUSY_SHARE, HOME_SECONDS, MERGE_SHARE, PEAK_FACTOR, type Plan } from './plan.ts'
 
 const MB = 2 ** 20
 
@@ -56,25 +56,36 @@ export function printPlan(stdout: NodeJS.WritableStream, plan: Plan): void {
   )
   if (plan.beyond.length > 0) printLine(stdout, `Computed, not measured: ${plan.beyond.join('; ')}.`)
   printLine(stdout, '')
-  printLine(stdout, 'Set (with Docker Compose the names of its file in .env, the others in ipid.env):')
-  for (const line of settingLines(plan)) printLine(stdout, `  ${line}`)
+  const settingRows = settingsOf(plan).map(({ name, value, counts }) => [`${name}=${value}`, counts])
+  printTable(stdout, ['SETTING', 'WHERE AND WHEN IT COUNTS'], settingRows)
   printLine(stdout, '')
   printLine(stdout, 'Assumed:')
   for (const line of assumptions(plan)) printLine(stdout, `  ${line}`)
 }
 
-/** `NAME=value` lines. PARTITIONS is first, because it is fixed at the first start. */
-export function settingLines({ settings }: Plan): string[] {
+/** A setting of a plan. */
+interface PlannedSetting {
+  readonly name: string
+  readonly value: string
+  /** Where and when it has an effect. */
+  readonly counts: string
+}
+
+/** PARTITIONS is first, because it is fixed at the first start. */
+export function settingsOf({ settings }: Plan): PlannedSetting[] {
   const { partitions, highWaterEvents, redisMaxMemoryBytes, redisMemoryBytes, clickhouseMemoryBytes } = settings
+  const setting = (name: string, value: number | string, counts: string) => ({ name, value: String(value), counts })
+  const everywhere = (file: string) => `everywhere; with Compose in ${file}`
+  const composeOnly = 'Compose only, in .env'
   return [
-    `PARTITIONS=${partitions}`,
-    `SINK_SHARES=${settings.sinkShares}`,
-    `INGRESS_PROCESSES=${settings.ingressProcesses}`,
-    `INTAKE_HIGH_WATER_EVENTS=${highWaterEvents}`,
-    `REDIS_MAX_MEMORY=${mbOf(redisMaxMemoryBytes)}mb`,
-    `REDIS_MEMORY=${mbOf(redisMemoryBytes)}m`,
-    `CLICKHOUSE_MAX_MEMORY=${mbOf(clickhouseMemoryBytes)}mb`,
-    `CLICKHOUSE_MEMORY=${mbOf(clickhouseMemoryBytes)}m`,
+    setting('PARTITIONS', partitions, 'only before the first start; later by backup and restore'),
+    setting('SINK_SHARES', settings.sinkShares, everywhere('.env')),
+    setting('INGRESS_PROCESSES', settings.ingressProcesses, everywhere('ipid.env')),
+    setting('INTAKE_HIGH_WATER_EVENTS', highWaterEvents, everywhere('ipid.env')),
+    setting('REDIS_MAX_MEMORY', `${mbOf(redisMaxMemoryBytes)}mb`, '"npm start", and Compose in .env'),
+    setting('REDIS_MEMORY', `${mbOf(redisMemoryBytes)}m`, composeOnly),
+    setting('CLICKHOUSE_MAX_MEMORY', `${mbOf(clickhouseMemoryBytes)}mb`, '"npm start" only'),
+    setting('CLICKHOUSE_MEMORY', `${mbOf(clickhouseMemoryBytes)}m`, composeOnly),
   ]
 }
 
@@ -82,7 +93,7 @@ function mbOf(bytes: number): number {
   return Math.ceil(bytes / MB)
 }
 
-function bufferLines({ buffer: { byDefault, planned }, traffic }: Plan): string[] {
+function bufferLines({ buffer: { byDefault, planned, isCapped }, settings, traffic }: Plan): string[] {
   const times = ({ meanSeconds, peakSeconds }: typeof planned) =>
     `${timeText(meanSeconds)} at the mean rate, ${timeText(peakSeconds)} at the peak`
   const defaults =
@@ -90,7 +101,10 @@ function bufferLines({ buffer: { byDefault, planned }, traffic }: Plan): string[
       ? `With the defaults of Compose: ${times(byDefault)}`
       : 'The defaults of Compose do not even hold these ids, so intake would close with 429'
   return [
-    `While ClickHouse is down, Redis takes events for ${times(planned)} (you asked for ${traffic.outageHours} h). Then requests get 429, and nothing is lost.`,
+    `While ClickHouse is down, Redis takes events for ${times(planned)} (you asked for ${traffic.outageHours} h). Then requests get 429, and senders must repeat.`,
+    ...(isCapped
+      ? [`INTAKE_HIGH_WATER_EVENTS may be ${countText(settings.highWaterEvents)} at most, so more hours do not fit.`]
+      : []),
     `${defaults}.`,
   ]
 }
@@ -103,8 +117,9 @@ function assumptions({ traffic }: Plan): string[] {
     `${Math.round(noise * 100)} % are noise, which is answered and not stored`,
     `${Math.round(MERGE_SHARE * 100)} % of ClickHouse's disk stays free for merges`,
     isArchived ? 'payloads of 450 bytes are archived on this disk' : 'no archive (--archive), or one in a bucket',
-    `all events are of one tenant, and its Home takes about ${HOME_SECONDS} s; cores are busy to 60 % at the peak`,
-    `memory of roles is the most that was measured; ClickHouse took ${CLICKHOUSE_MEMORY.restMb} MB at rest`,
+    `all events are of one tenant, and its Home takes about ${HOME_SECONDS} s; cores are busy to ${Math.round(BUSY_SHARE * 100)} % at the peak`,
+    `memory of roles is the most that was measured; that of Redis and ClickHouse is a limit, at least that of Compose`,
+    `ClickHouse took ${CLICKHOUSE_MEMORY.restMb} MB at rest and ${CLICKHOUSE_MEMORY.loadMb} MB with a million events; its memory for pages of more was hardly measured`,
   ]
 }
 

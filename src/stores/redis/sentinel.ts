@@ -2,7 +2,7 @@ import { connect as connectTcp, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { AbstractConnector, Redis, type RedisOptions } from 'ioredis'
 import { type HostPort, readSentinelUrl, type SentinelAddress } from '../../config/redis-url.ts'
-import { causeText } from '../../run/cause-text.ts'
+import { causeText, causeWithRemedy } from '../../run/cause-text.ts'
 import { pause } from '../../run/loop.ts'
 import { replyCode } from './errors.ts'
 
@@ -73,7 +73,7 @@ class SentinelWatch {
     const client = new Redis({ ...sentinel, ...this.#options() })
     let failure = 'no answer'
     client.on('error', (error) => {
-      failure = causeText(error)
+      failure = causeWithRemedy(error)
     })
     while (!signal.aborted) {
       try {

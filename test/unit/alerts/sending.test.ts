@@ -12,6 +12,8 @@ import { Mailer } from '../../../src/alerts/sending/mail.ts'
 import { ANSWER_BYTES_MAX, post } from '../../../src/alerts/sending/post.ts'
 import { resolveHost } from '../../../src/alerts/sending/resolve-host.ts'
 import { newWebhookSecret, signedHeaders } from '../../../src/alerts/sending/signature.ts'
+import { SETTINGS } from '../../../src/config/settings.ts'
+import { selfSigned, startTls } from '../../support/certificate.ts'
 import { DnsServer } from '../../support/dns-server.ts'
 import { temporaryFolder } from '../../support/enrichment-data.ts'
 import { startMailServer } from '../../support/mail.ts'
@@ -236,4 +238,20 @@ test('a mailer that could not begin works for the next mail', async (t) => {
   })
   await assert.rejects(mailer.send(MAIL, NEVER), /not yet/)
   assert.match(await mailer.send(MAIL, NEVER), /250 kept as 1/)
+})
+
+test('a webhook to a server with a certificate of its own says why, and names no setting', async (t) => {
+  // The port after it is never reached: the certificate is refused before.
+  const port = await startTls(t, await selfSigned(await temporaryFolder(t)), 1)
+  const addresses: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }]
+  const sent = post(new URL(`https://localhost:${port}/`), { headers: {}, body: '{}', addresses, signal: NEVER })
+  await assert.rejects(sent, (error: Error) => {
+    assert.equal(error.message, "the authority of the server's certificate is not known here")
+    const names = ['NODE_EXTRA_CA_CERTS', ...Object.values(SETTINGS).map(({ env }) => env)]
+    assert.deepEqual(
+      names.filter((name) => error.message.includes(name)),
+      [],
+    )
+    return true
+  })
 })

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { causeText } from '../../../src/run/cause-text.ts'
+import { causeText, causeWithRemedy } from '../../../src/run/cause-text.ts'
 import { tlsProblemOf } from '../../../src/run/tls-problem.ts'
 
 const failure = (code: string, more: object = {}) => Object.assign(new Error('as OpenSSL says'), { code, ...more })
 
 test('a refused certificate has a reason and a remedy, however it is wrapped', () => {
   const expired = failure('CERT_HAS_EXPIRED')
-  for (const error of [expired, new TypeError('fetch failed', { cause: expired }), new AggregateError([expired])]) {
+  const ofCluster = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: expired })
+  const ofFetch = new TypeError('fetch failed', { cause: expired })
+  for (const error of [expired, ofFetch, new AggregateError([expired]), ofCluster]) {
     const { reason, remedy } = tlsProblemOf(error, 'REDIS_URL')!
     assert.equal(reason, 'the certificate of the server has expired')
     assert.equal(remedy, 'renew it on the server, or correct the clock of this machine (REDIS_URL)')
-    assert.equal(causeText(error), `${reason}: ${remedy.replace(' (REDIS_URL)', '')}`)
+    assert.equal(causeText(error), reason)
+    assert.equal(causeWithRemedy(error, 'REDIS_URL'), `${reason}: ${remedy}`)
   }
 })
 
@@ -25,4 +28,5 @@ test('another error keeps its message', () => {
   const error = failure('ECONNREFUSED')
   assert.equal(tlsProblemOf(error), undefined)
   assert.equal(causeText(error), 'as OpenSSL says')
+  assert.equal(causeWithRemedy(error), 'as OpenSSL says')
 })

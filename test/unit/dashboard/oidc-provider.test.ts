@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { OidcProvider, type OidcProviderOptions } from '../../../src/dashboard/oidc/provider.ts'
+import { NoAnswerError, OidcProvider, type OidcProviderOptions } from '../../../src/dashboard/oidc/provider.ts'
 import { OidcRefusal } from '../../../src/dashboard/oidc/refusal.ts'
 import { newSecret } from '../../../src/dashboard/server/sessions.ts'
+import { selfSigned, startTls } from '../../support/certificate.ts'
+import { temporaryFolder } from '../../support/enrichment-data.ts'
 import { FileServer } from '../../support/file-server.ts'
 
 /* A provider whose every answer may be wrong. The real one is in test/integration/dashboard-oidc.test.ts. */
@@ -314,4 +316,20 @@ test('an attempt has its own state, nonce and challenge, and asks for no more th
   assert.equal(provider.isAnswerTo(secret, `code=c&state=${state}`), true)
   for (const query of ['', 'state=', `state=${other.get('state')}`, `state=${state}&state=${state}`])
     assert.equal(provider.isAnswerTo(secret, query), false, query)
+})
+
+test('of a certificate that is refused people read the reason, and operators the remedy', async (t) => {
+  // The port after it is never reached: the certificate is refused before.
+  const port = await startTls(t, await selfSigned(await temporaryFolder(t)), 1)
+  const provider = new OidcProvider({
+    ...{ issuer: `https://localhost:${port}`, clientId: 'client', clientSecret: 'secret', name: 'Acme' },
+    trustsEmail: false,
+    redirectUri: REDIRECT_URI,
+  })
+  await assert.rejects(provider.check(), (error) => {
+    assert.ok(error instanceof NoAnswerError)
+    assert.match(error.message, /: the authority of the server's certificate is not known here$/)
+    assert.match(error.remedy!, /^set NODE_EXTRA_CA_CERTS /)
+    return true
+  })
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { DAYS_OF_MONTH, DEFAULTS } from '../../../src/operations/sizing/defaults.ts'
 import { limitsOfProduct } from '../../../src/operations/sizing/limits.ts'
 import { planFor, type Traffic } from '../../../src/operations/sizing/plan.ts'
-import { countText, settingLines, sizeText, timeText } from '../../../src/operations/sizing/print-plan.ts'
+import { countText, settingsOf, sizeText, timeText } from '../../../src/operations/sizing/print-plan.ts'
 import { COMPACT_MAX } from '../../../src/operations/status/redis/dedup.ts'
 import { BUCKETS } from '../../../src/pipeline/streams/seen-store.ts'
 import { runCommand } from '../../support/command.ts'
@@ -58,9 +58,16 @@ test('the table of the page is that of the command', () => {
   assert.ok(read('src/operations/sizing/README.md').includes(rows.join('\n')), `\n${rows.join('\n')}\n`)
 })
 
-test('the memory of Redis in Compose is that which the plan compares with', () => {
-  assert.match(read('docker-compose.yml'), /REDIS_MAX_MEMORY:-1gb/)
-  assert.equal(limitsOfProduct().composeRedisBytes, 2 ** 30)
+test('no plan has less memory than Compose', () => {
+  const compose = read('docker-compose.yml')
+  const shipped = (name: string) =>
+    new Map([...compose.matchAll(/\$\{([A-Z_]+):-(\w+)\}/g)].map(([, of, value]) => [of, value])).get(name)
+  assert.equal(shipped('REDIS_MAX_MEMORY'), '1gb')
+  const planned = new Map(settingsOf(plan({ eventsPerDay: 1_000 })).map(({ name, value }) => [name, value]))
+  assert.equal(planned.get('REDIS_MAX_MEMORY'), '1024mb')
+  assert.equal(planned.get('REDIS_MEMORY'), shipped('REDIS_MEMORY'))
+  assert.equal(shipped('CLICKHOUSE_MEMORY'), '4g')
+  assert.equal(planned.get('CLICKHOUSE_MEMORY'), '4096m')
 })
 
 test('more events never need less', () => {
@@ -109,23 +116,54 @@ test('the plan says what was not measured, and when one machine is not enough', 
   assert.match(large.tooMuch.join(), /Redis Cluster.*ClickHouse cluster/)
 })
 
+test('a Redis Cluster is advised by the CPU of Redis', () => {
+  const cluster = (eventsPerRequest: number) =>
+    plan({ eventsPerDay: 2e9, eventsPerRequest }).tooMuch.some((reason) => reason.startsWith('Redis uses one core'))
+  // 0.74 and 0.46 of a core at the peak.
+  assert.deepEqual([cluster(1), cluster(100)], [true, false])
+})
+
 test('the settings are read as they are printed', async () => {
   const { SETTINGS } = await import('../../../src/config/settings.ts')
   const known = new Map(Object.values(SETTINGS).map((setting) => [setting.env as string, setting]))
   const compose = read('docker-compose.yml')
-  for (const line of settingLines(plan({ eventsPerDay: 1e8 }))) {
-    const [name, value] = line.split('=') as [string, string]
-    const setting = known.get(name)
-    if (setting === undefined) assert.ok(compose.includes(`\${${name}:-`), name)
-    else setting.read(value)
-  }
+  for (const change of [{ eventsPerDay: 1e8 }, { eventsPerDay: 1e10, outageHours: 720 }, { eventsPerDay: 1e12 }])
+    for (const { name, value, counts } of settingsOf(plan(change))) {
+      const setting = known.get(name)
+      if (setting !== undefined) setting.read(value)
+      if (name !== 'PARTITIONS') assert.equal(counts.includes(' .env'), compose.includes(`\${${name}:-`), name)
+      assert.equal(counts.startsWith('Compose only'), setting === undefined, name)
+    }
+})
+
+test('an outage that is too long for INTAKE_HIGH_WATER_EVENTS is named', async () => {
+  const { settings, buffer, redis } = plan({ eventsPerDay: 1e10, outageHours: 720 })
+  assert.equal(settings.highWaterEvents, 1e9)
+  assert.equal(redis.waitingBytes, 600e9)
+  // 1e9 events at 7e9 stored a day.
+  assert.equal(Math.round(buffer.planned.meanSeconds), Math.round(86_400 / 7))
+  const { stdout } = await runCommand(['plan', '--events-per-day', '10B', '--outage-hours', '720'])
+  assert.match(
+    stdout,
+    /Redis takes events for 3\.4 h at the mean rate, .* \(you asked for 720 h\)\. Then requests get 429, and senders must repeat\.\n/,
+  )
+  assert.match(stdout, /\nINTAKE_HIGH_WATER_EVENTS may be 1 billion at most, so more hours do not fit\.\n/)
+  assert.equal(plan({ eventsPerDay: 1e8 }).buffer.isCapped, false)
 })
 
 test('the command prints a plan, as JSON too', async () => {
   const printed = await runCommand(['plan', '--events-per-day', '10M'])
   assert.equal(printed.code, 0, printed.stderr)
   assert.match(printed.stdout, /^10 million events a day: 116 a second, 463 at the peak, kept 365 days\n/)
-  for (const part of ['ingress', 'Redis', 'ClickHouse', 'PARTITIONS=8', 'One machine is enough', 'Assumed:'])
+  for (const part of [
+    'ingress',
+    'Redis',
+    'ClickHouse',
+    'PARTITIONS=8 ',
+    'only before the first start; later by backup and restore',
+    'One machine is enough',
+    'Assumed:',
+  ])
     assert.ok(printed.stdout.includes(part), part)
   const [day, month] = await Promise.all(
     [
