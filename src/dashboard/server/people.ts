@@ -291,8 +291,7 @@ function unknownPerson(): InputError {
 /** @throws InputError */
 export function validName(text: string): string {
   const name = readDisplayName(text, "a person's name", NAME_CHARS_MAX).replace(/\s+/g, ' ')
-  if (isReservedName(name))
-    throw new InputError(`"${name}" is a name that ipid itself uses: choose another one`)
+  if (isReservedName(name)) throw new InputError(`"${name}" is a name that ipid itself uses: choose another one`)
   return name
 }
 

@@ -178,6 +178,8 @@ test('the command prints a plan, as JSON too', async () => {
 const WRONG: readonly (readonly [flags: string[], error: RegExp])[] = [
   [[], /^ipid: give --events-per-day or --events-per-month, for example 10M\n$/],
   [['--events-per-day', 'many'], /'many' is invalid\. It must be a number of events from 1 to 1000B/],
+  [['--events-per-day', '100.000'], /must be a number of events/],
+  [['--events-per-day', '1,000'], /must be a number of events/],
   [['--events-per-day', '0'], /must be a number of events/],
   [['--events-per-day', '-5'], /must be a number of events/],
   [['--events-per-day', '1M', '--events-per-month', '2M'], /cannot be used with/],

@@ -82,9 +82,9 @@ function events(period: 'day' | 'month'): Option {
 
 const FACTORS: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, b: 1e9 }
 
-/** `10M` → 10,000,000 */
+/** `10M` → 10,000,000. A fraction needs a unit: in some countries 100.000 is a hundred thousand. */
 function countOf(text: string): number {
-  const [, digits, unit] = /^(\d{1,15}(?:\.\d{1,6})?)([kmb]?)$/i.exec(text.replaceAll(/[_,](?=\d{3})/g, '')) ?? []
+  const [, digits, unit] = /^(\d{1,15}(?:\.\d{1,6}(?=[kmb]))?)([kmb]?)$/i.exec(text) ?? []
   const count = digits === undefined ? 0 : Number(digits) * FACTORS[unit!.toLowerCase()]!
   if (count >= 1 && count <= EVENTS_MOST) return count
   throw new InvalidArgumentError('It must be a number of events from 1 to 1000B, such as 500000, 10M or 1.5B.')
