@@ -1,5 +1,5 @@
 /*
- * What splitting costs: one, two and three ingresses, workers, shares and masters of a Redis Cluster, and three of each with replicas and
+ * Measures the cost of splitting: one, two and three ingresses, workers, shares and masters of a Redis Cluster, and three of each with replicas and
  * `waitReplicas=1`, all with two shards of ClickHouse. All run side by side; each is loaded in turn with `REQUESTS` (600) requests of 100
  * events, `ROUNDS` (3) times after a first one; `FORMS=1,3` takes some of the four. Prints medians of the CPU of each part, microseconds an event, less what the part takes
  * when idle; and CPU at rest. Linux only.
@@ -27,7 +27,7 @@ const FORMS = [
   { name: '3 of each', count: 3, replicas: 0 },
   { name: '3, replicas', count: 3, replicas: 1 },
 ] as const
-/** Of those, by their places in the list. */
+/** Indices in the list. */
 const CHOSEN = (process.env.FORMS ?? '1,2,3,4').split(',').map((place) => FORMS[Number(place) - 1]!)
 
 const PARTS = ['ingress', 'worker', 'redis', 'clickhouse'] as const

@@ -56,7 +56,7 @@ const REDIS_SETTINGS = {
   ...{ 'maxmemory-policy': 'noeviction', 'auto-aof-rewrite-min-size': '512mb', 'hash-max-listpack-entries': '128' },
 }
 
-/** What is measured, by name: main processes of containers, or of the stores. */
+/** The measured processes by name: main processes of containers, or of the stores. */
 type Parts = Map<string, number>
 
 interface Installation {

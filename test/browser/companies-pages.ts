@@ -107,7 +107,7 @@ async function checkHome({ page, assertAccessible }: WatchedPage, { origin, tena
   const read = main.getByRole('region', { name: 'Pages they read' })
   await read.getByRole('link', { name: '/pricing' }).waitFor()
   assert.equal(await main.getByText('Lookups today').count(), 0, 'Settings show the plan')
-  // What changed, whom to look at, and the rest.
+  // Changes first, then companies to look at, then the rest.
   const order = [
     'Visits of companies by day',
     'Five to look at today',

@@ -72,13 +72,13 @@ test('each alert fires when its fault is made, and clears after', {
   const instance = await startInstance(t, env, disk?.path)
   const { ready } = instance
   const ipid = (...args: string[]) => runCommand(args, { env: { DATA_DIR: instance.dataDir } })
-  /** What a command of the runbook prints, typed as it is written there. */
+  /** Output of a command of the runbook, typed as it is written there. */
   const type = (command: string) =>
     new Promise<string>((resolve) => {
       const env = { PATH: process.env.PATH, HOME: instance.dir, DATA_DIR: instance.dataDir }
       execFile('sh', ['-c', command], { cwd: ROOT, env }, (_, stdout, stderr) => resolve(`${stdout}${stderr}`))
     })
-  /** What the commands print before a fault, line by line. */
+  /** Lines that the commands print before a fault. */
   const before = new Map<string, ReadonlySet<string>>()
   const shown = new Set<string>()
   /** Waits until the first command of each of these alerts has printed what its section promises. */

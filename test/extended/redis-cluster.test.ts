@@ -245,7 +245,7 @@ test('with waitReplicas=1 a write that counts as stored survives its master', as
     for (const node of nodes) if ((await node.masterPort()) === master!.port) return node
     return undefined
   })
-  // Of the first third of the slots, which the first master has.
+  // Its slot is in the first third, which the first master has.
   const KEY = 'bar'
   const stored: string[] = []
   let tried = 0

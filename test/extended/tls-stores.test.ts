@@ -119,7 +119,7 @@ for (const { name, names, days, known, reason, remedy } of REFUSED)
       REDIS_URL: `rediss://:secret@localhost:${redisPort}`,
       CLICKHOUSE_URL: `https://ipid:secret@localhost:${clickhousePort}`,
       NODE_EXTRA_CA_CERTS: (known ? own : other).file,
-      REDIS_START_MS: '20000',
+      REDIS_START_MS: '60000',
     })
     const doctor = site.spawn('doctor', '--json')
     await doctor.ended
@@ -136,20 +136,19 @@ for (const { name, names, days, known, reason, remedy } of REFUSED)
       assert.ok(found.remedy!.includes(setting!), found.remedy)
     }
     const started = site.start()
-    const waiting = () => {
-      const said = started.stderr().split('\n')
-      return ['REDIS_URL', 'CLICKHOUSE_URL'].flatMap((setting) =>
-        said.filter((text) => text.includes('waiting for') && text.includes(`(${setting})`)).slice(0, 1),
-      )
-    }
+    // On a busy machine the first line may come before an answer.
+    const isNamed = (setting: string) =>
+      started
+        .stderr()
+        .split('\n')
+        .some(
+          (text) =>
+            text.includes('waiting for') && text.includes(`(${setting})`) && reason.test(text) && remedy.test(text),
+        )
     await until(() => {
       assert.equal(started.child.exitCode, null, started.stderr())
-      return waiting().length === 2
+      return isNamed('REDIS_URL') && isNamed('CLICKHOUSE_URL')
     })
-    for (const text of waiting()) {
-      assert.match(text, reason)
-      assert.match(text, remedy)
-    }
     started.child.kill('SIGTERM')
     await started.ended
     assert.doesNotMatch(started.stderr(), /secret@/)

@@ -23,7 +23,7 @@ export interface TestShard {
   readonly url: string
   readonly folder: string
   readonly client: ClickHouseClient
-  /** Of the running process. */
+  /** Id of the running process. */
   readonly pid: number | undefined
   /** Rows of a SELECT, as objects; 64-bit numbers are numbers. */
   rows<T = Record<string, unknown>>(query: string): Promise<T[]>

@@ -23,7 +23,7 @@ export function runbookSections(): RunbookSection[] {
   })
 }
 
-/** What the first command of a section prints while its alert fires: the words in italics of the part *First*. */
+/** Output that the first command of a section must have while its alert fires: the words in italics of the part *First*. */
 interface Promises {
   readonly command: string
   /** Each is printed. Of alternatives, as in *one* or *other*, one is. */

@@ -42,6 +42,10 @@ export async function openWatched(context: BrowserContext, origin: string): Prom
         // The rest of the result is every element.
         const serious = (await page.evaluate(
           `(async () => {
+            // Colours may fade in. Some animations never end.
+            for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame)
+            const fading = document.getAnimations().filter(({ effect }) => Number.isFinite(effect.getComputedTiming().endTime))
+            await Promise.allSettled(fading.map(({ finished }) => finished))
             const { violations } = await window.axe.run(${JSON.stringify(within)}, { ${rules}resultTypes: ["violations"] })
             return violations.filter(({ impact }) => impact === "serious" || impact === "critical")
           })()`,

@@ -28,7 +28,7 @@ interface ReportedUntil {
 /** Finds the jobs that alerts report: each once, by the same record as occurrences of companies. */
 export class JobReporter {
   readonly #options: JobReporterOptions
-  /** Where each alert goes on. A new process looks back again. */
+  /** The place after the last reported job of each alert. A new process looks back again. */
   readonly #places = new Map<string, ReportedUntil>()
   #prunedMs = 0
 

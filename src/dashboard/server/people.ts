@@ -206,7 +206,7 @@ export class People {
     const [by, person] = await Promise.all(
       [maker, personId].map((id) => (id === undefined ? undefined : this.#store.getPerson(tenant, id))),
     )
-    // An operator is on no list of people, but the list has the name of whoever added a person.
+    // An operator is on no list of people, but the list has the name of the operator who added a person.
     const added = person?.addedById === madeBy ? person?.addedBy : undefined
     return { maker: by?.name ?? (added !== undefined && isRole(added) ? undefined : added), person: person?.name }
   }

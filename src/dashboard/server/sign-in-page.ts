@@ -4,11 +4,11 @@ import { escaped } from '../../run/escaped.ts'
 import { ROLE_WORDS } from './role-words.ts'
 import { type Grant, SESSION_MS } from './sessions.ts'
 
-/** What a link of a tenant opens. */
+/** The workspace and role that a link opens. */
 export interface LinkInvitation {
   readonly tenantId: string
   readonly role: TenantRole
-  /** Who invites; undefined: the person asked for the link. */
+  /** Name of the inviter; undefined: the person asked for the link. */
   readonly by?: string
   /** Name of the person; undefined: the link has none. */
   readonly person: string | undefined

@@ -112,7 +112,7 @@ export interface Installed {
 
 const READY_WITHIN_MS = 60_000
 const READY_EVERY_MS = 200
-/** Of pino. */
+/** The level `error` of pino. */
 const ERROR_LEVEL = 50
 
 /** The file of a service's unit. */
@@ -248,7 +248,7 @@ async function assertFree(unit: string, name: string, host: ServiceHost): Promis
   if (exists) throw new InputError(`the machine has another ${name}.service already: give another --name`)
 }
 
-/** Otherwise the service would start anew, without its data, and nobody would notice. */
+/** Without this check the service would start without its data, as a new one, and look healthy. */
 async function assertMounted(unit: string, { name, dataDir }: ServiceFacts, host: ServiceHost): Promise<void> {
   const before = await readFile(unit, 'utf8').catch(() => '')
   if (!hasMark(before) || factsOfUnit(before).dataDir !== dataDir) return

@@ -1,5 +1,5 @@
 /*
- * What an event and a process cost: the only numbers that `ipid plan` and the page beside this file compute from.
+ * Costs of an event and of a process: the only numbers that `ipid plan` and the page beside this file compute from.
  * Sizes: `node --import tsx bench/sizing.ts`, a million page views of 30 days with UUIDs as ids, 30 % of them noise, each role as a service of its own.
  * CPU: bench/results.md.
  */
@@ -71,7 +71,7 @@ export const FILE_BYTES = 716
 export const REWRITTEN_CLAIM_BYTES = 34
 
 /**
- * What Redis counts for claims against the sum of MEMORY USAGE, which `claimBytes` (src/operations/status/redis/dedup.ts) estimates: hashes of 1 to
+ * Ratio of the memory that Redis counts for claims to the sum of MEMORY USAGE, which `claimBytes` (src/operations/status/redis/dedup.ts) estimates: hashes of 1 to
  * 128 claims in a Redis of their own took 31.6 to 136 B a claim, at most 1.1 times the estimate; a million events, 49.4 instead of 48.6.
  */
 export const ALLOCATED_SHARE = 1.1

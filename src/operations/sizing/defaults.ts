@@ -1,4 +1,4 @@
-/** What `ipid plan` assumes unless its flags say otherwise. */
+/** Assumptions of `ipid plan` that its flags change. */
 export const DEFAULTS = { noise: 30, eventsPerRequest: 1, retentionDays: 365, outageHours: 4 } as const
 
 /** A month has this many days. */

@@ -32,7 +32,7 @@ export interface Traffic {
   readonly isArchived: boolean
 }
 
-/** What the program fixes. */
+/** Limits that the program fixes. */
 export interface Limits {
   /** Events that may wait by default: INTAKE_HIGH_WATER_EVENTS. */
   readonly waitingEventsMax: number
@@ -47,7 +47,7 @@ export interface Limits {
   readonly composeClickhouseBytes: number
 }
 
-/** What an installation of this traffic needs. Bytes, cores, seconds. */
+/** Needs of an installation with this traffic, in bytes, cores and seconds. */
 export interface Plan {
   readonly traffic: Traffic
   readonly meanPerSecond: number

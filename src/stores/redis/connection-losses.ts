@@ -3,7 +3,7 @@ import { UnavailableError } from '../../run/errors.ts'
 
 interface Losses {
   readonly count: number
-  /** Of the last one, by `performance.now()`. */
+  /** Time of the last loss, by `performance.now()`. */
   readonly atMs: number
 }
 

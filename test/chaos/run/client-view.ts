@@ -3,7 +3,7 @@ import { percentile } from '../../../bench/support/load.ts'
 /** Reasons of a connection that ended after it was open. */
 const RESET = /ECONNRESET|EPIPE|UND_ERR_SOCKET|other side closed|socket hang up/
 
-/** What clients saw while one kind of fault lasted. */
+/** Answers to clients while one kind of fault lasted. */
 export interface Seen {
   /** Milliseconds from the first try of a request to its 200 or 202, ascending. */
   readonly waitsMs: readonly number[]
@@ -11,7 +11,7 @@ export interface Seen {
   readonly answers: ReadonlyMap<string, number>
 }
 
-/** What the clients of a service saw, by the fault that lasted when they first sent a request. */
+/** Answers to the clients of a service, by the fault that lasted when they first sent a request. */
 export class ClientView {
   readonly #byFault = new Map<string, { waitsMs: number[]; answers: Map<string, number> }>()
   #fault = ''
@@ -81,7 +81,7 @@ function nameOf(answer: number | Error, path: string): string {
   return RESET.test(text) ? 'reset' : text
 }
 
-/** What clients saw while a kind of fault lasted. */
+/** A row of the table: answers to clients while a kind of fault lasted. */
 export interface ClientRow {
   readonly fault: string
   readonly answers: Readonly<Record<string, number>>

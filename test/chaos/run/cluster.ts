@@ -74,7 +74,7 @@ export interface ClusterForm {
   /** After which a replica takes over from a master that does not answer. */
   readonly nodeTimeoutMs: number
   readonly masters?: number
-  /** Of each master. */
+  /** Replicas of each master. */
   readonly replicas?: number
 }
 

@@ -144,7 +144,7 @@ export class Load {
 }
 
 interface Sending {
-  /** Of the events. */
+  /** Ids of the events. */
   readonly keys: readonly string[]
   readonly body: string
   readonly mayRepeat: boolean

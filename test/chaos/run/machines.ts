@@ -35,13 +35,13 @@ export interface Role {
 export interface MachinesForm {
   /** Ingresses, workers, shares of sinks and feeders, and masters. */
   readonly count: number
-  /** Of each master; with one, `waitReplicas=1`. */
+  /** Replicas of each master; with one, `waitReplicas=1`. */
   readonly replicas: 0 | 1
 }
 
 /** A replica takes over this long after its master fell silent. */
 const TAKEOVER_MS = 1_500
-/** Of a rolling restart: 14 processes, one after the other, on a busy machine. */
+/** A rolling restart takes this long: 14 processes, one after the other, on a busy machine. */
 const ROLLING_WITHIN_MS = 900_000
 
 export async function startMachines(

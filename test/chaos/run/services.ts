@@ -16,16 +16,16 @@ import { type ClusterNode, clusterUrl, startCluster } from './cluster.ts'
 import { CuttingProxy } from './proxy.ts'
 import { SmallDisk } from './small-disk.ts'
 
-/** What the load and the judge need of a service. */
+/** The parts of a service that the load and the judge need. */
 export interface Surroundings {
   /** Base URLs of the API, in the order in which a request tries them. */
   readonly urls: () => readonly string[]
-  /** Of the tenant `demo`; undefined: there is none yet. */
+  /** Key of the tenant `demo`; undefined: there is none yet. */
   readonly apiKey: string | undefined
   /** Without any proxy. */
   readonly redisUrl: string
   readonly clickhouseUrl: string
-  /** What runs everything, if one does. */
+  /** The instance that runs everything, if one does. */
   readonly instance?: TestInstance
   /** Ends it in order. Returns what went wrong, in words. */
   stop(): Promise<readonly string[]>

@@ -6,7 +6,7 @@ import type { FiringAlert } from '../../../src/alerts/redis/alert-store.ts'
 
 const HOUR_MS = 3_600_000
 
-test('an alert goes on where it was, and one without a turn for an hour is forgotten', async () => {
+test('an alert continues where it was, and one without a turn for an hour is forgotten', async () => {
   let nowMs = Date.parse('2026-11-01T12:00:00.000Z')
   const asked: number[] = []
   const reporter = new JobReporter({
@@ -30,7 +30,7 @@ test('an alert goes on where it was, and one without a turn for an hour is forgo
   assert.equal(await report('used', first), Date.parse(first))
   const readMs = nowMs
   nowMs += HOUR_MS / 2
-  assert.equal(await report('used', first), readMs, 'it goes on')
+  assert.equal(await report('used', first), readMs, 'it continues')
   const readAgainMs = nowMs
   nowMs += HOUR_MS / 2
   assert.equal(await report('used', first), readAgainMs, 'its turn was within the hour')

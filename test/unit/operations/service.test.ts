@@ -90,7 +90,7 @@ interface TestHost extends ServiceHost {
   readonly ran: string[]
 }
 
-/** A machine in a folder. It has the user nobody only. @param log of a service that ends at its start; default: it runs */
+/** A machine in a folder. It has only the user nobody. @param log of a service that ends at its start; default: it runs */
 function machine(
   t: TestContext,
   {

@@ -16,7 +16,7 @@ const texts = TEXTS.components.dayZero
 interface DayZeroProps {
   readonly tenant: string
   readonly icon: LucideIcon
-  /** What comes here. */
+  /** Says what the page will show. */
   readonly title: string
   readonly about: string
 }

@@ -15,7 +15,7 @@ export interface RemovableFilter {
   /** Its value, in words. */
   readonly words: string
   readonly onRemove: () => void
-  /** What is left without it. */
+  /** The result without this filter. */
   readonly left?: ComponentChildren
 }
 

@@ -34,7 +34,7 @@ interface ChartProps {
   readonly isUtc?: boolean
   /** Pixels; default 220. */
   readonly height?: number
-  /** Of one series without a value above 1: draws a mark for each day with one, because bars would all be as high as the chart. Says it in words. */
+  /** Draws a mark for each day with one, because bars would all be as high as the chart. Says it in words. */
   readonly marks?: string | undefined
 }
 
@@ -275,7 +275,7 @@ function marksOf(
   }
 }
 
-/** What charts of bars and of marks have in common. */
+/** The frame of charts of bars and of marks. */
 function partsOf(
   Plot: typeof uPlot,
   element: HTMLElement,

@@ -77,7 +77,7 @@ export function Home({ parameters }: PageProps) {
 /** The days of this page. They stay the last ones, also in a segment that is saved from there. */
 const WEEK = { when: '7d' } as const
 
-/** What the numbers lead to. */
+/** Links of the numbers. */
 function WeekSentence({ tenant, answer }: WeekProps) {
   const to = (query: Parameters<typeof companiesPath>[1]) => (text: string) => (
     <Link href={companiesPath(tenant, { ...WEEK, ...query })}>{text}</Link>
