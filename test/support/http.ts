@@ -202,6 +202,10 @@ export class RawConnection {
     return this.#received
   }
 
+  get closed(): boolean {
+    return this.#closed
+  }
+
   /** Writes, and resolves when the kernel has it. */
   write(bytes: string | Buffer): Promise<void> {
     return new Promise((resolve) => this.socket.write(bytes, () => resolve()))
