@@ -1,23 +1,12 @@
 import { tlsProblemOf } from './tls-problem.ts'
-
-/**
- * The ways in which libraries wrap an error: `cause` of fetch, `errors` of an attempt at several addresses, `lastNodeError`
- * of a Redis Cluster.
- */
-interface Wrapping {
-  readonly message: string
-  readonly code?: unknown
-  readonly cause?: unknown
-  readonly errors?: unknown
-  readonly lastNodeError?: unknown
-}
+import { wrappedIn } from './wrapped-error.ts'
 
 /** The message of the innermost error, for example `connect ECONNREFUSED 127.0.0.1:6379`, or why a TLS handshake failed. It names no setting, so tenants may read it. */
 export function causeText(error: unknown): string {
   const tls = tlsProblemOf(error)
   if (tls !== undefined) return tls.reason
-  const { message, code, cause, errors, lastNodeError } = error as Wrapping
-  const inner = lastNodeError ?? cause ?? (Array.isArray(errors) ? errors[0] : undefined)
+  const { message, code } = error as { readonly message: string; readonly code?: unknown }
+  const inner = wrappedIn(error as object)
   if (inner instanceof Error) return causeText(inner)
   return plainWords(message) || String(code ?? 'unknown error')
 }

@@ -1,3 +1,5 @@
+import { wrappedIn } from './wrapped-error.ts'
+
 /** Why a TLS handshake failed, and what mends it. */
 export interface TlsProblem {
   readonly reason: string
@@ -6,9 +8,6 @@ export interface TlsProblem {
 
 interface TlsError {
   readonly code?: unknown
-  readonly cause?: unknown
-  readonly errors?: unknown
-  readonly lastNodeError?: unknown
   readonly host?: unknown
   readonly cert?: { readonly subjectaltname?: unknown; readonly subject?: { readonly CN?: unknown } }
 }
@@ -35,7 +34,7 @@ export function tlsProblemOf(error: unknown, setting?: string): TlsProblem | und
 
 function problemOf(error: unknown): TlsProblem | undefined {
   if (!(error instanceof Error)) return undefined
-  const { code, cause, errors, lastNodeError, host, cert } = error as TlsError
+  const { code, host, cert } = error as TlsError
   if (UNKNOWN_AUTHORITY.has(code)) {
     return {
       reason: "the authority of the server's certificate is not known here",
@@ -66,7 +65,7 @@ function problemOf(error: unknown): TlsProblem | undefined {
       remedy: 'use its port for TLS, or redis:// or http://',
     }
   }
-  return problemOf(lastNodeError ?? cause) ?? (Array.isArray(errors) ? problemOf(errors[0]) : undefined)
+  return problemOf(wrappedIn(error))
 }
 
 /** `DNS:a.example, IP Address:10.0.0.1` → `a.example, 10.0.0.1` */

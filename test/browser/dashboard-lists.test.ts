@@ -99,7 +99,7 @@ test('a list keeps the place of its reader, and its selection belongs to its sea
     await least!.waitFor()
     await most!.waitFor()
     await until(async () => (await main.getByText('still none').count()) === 3)
-    // From here on time passes only when it is told to.
+    // From here on the test moves the clock.
     await page.clock.pauseAt(Date.now() + 60_000)
     const types = async (text: string) => {
       await main.getByRole('searchbox', { name: 'Search' }).fill(text)

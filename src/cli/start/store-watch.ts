@@ -55,10 +55,7 @@ async function watch({ name, setting, url, probe }: AwaitedStore, log: Logger, s
   let sayAtMs = startedMs + QUIET_MS
   let hasWarned = false
   while (!signal.aborted) {
-    const cause = await probe().then(
-      () => undefined,
-      (error: unknown) => causeWithRemedy(error),
-    )
+    const cause = await probe().then(() => undefined, causeWithRemedy)
     if (signal.aborted) return
     if (cause === undefined) {
       if (hasWarned) log.info(`${where} answers`)

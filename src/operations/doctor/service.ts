@@ -20,7 +20,7 @@ export async function checkService({ dir, config, running }: Subject): Promise<F
   return [
     risk(
       `${name}.service has settings in ${environmentFile} that this command was not given`,
-      'All else that is said here is about other settings than its own.',
+      'The other checks looked at other settings than those of the service.',
       `${lineWithSettings(service, 'doctor')}; journalctl -u ${name} -n 20 has the reason why it does not start`,
     ),
   ]
